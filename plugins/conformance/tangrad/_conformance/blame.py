@@ -110,7 +110,7 @@ ABSTRACT, DECOMPOSITION, REFERENCE = "abstract_eval", "decompose", "reference"
 # Checks that say themselves what is wrong, or that are of something else than what a primitive computes.
 APART = ("refusals", "params", "pickle", "axis_subst", "split_axis", "replication", "effects", "samples")
 
-Results = list[Any]
+Results = list[np.ndarray]
 Given = dict[str, Results]
 
 

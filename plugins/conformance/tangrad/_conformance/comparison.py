@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -79,12 +79,12 @@ def check_propagation(
 
 
 def check_edges(
-    found: Sequence[Any],
-    expected: Sequence[Any],
+    found: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray],
     tolerance: float | None,
     names: str,
     allowed: frozenset[str] = frozenset(),
-    args: Sequence[Any] = (),
+    args: Sequence[np.ndarray] = (),
 ) -> None:
     """Raise Mismatch unless two lists of arrays agree also in signs of zeros, and relative to how small numbers are.
 
@@ -110,7 +110,7 @@ def check_edges(
                 )
 
 
-def _least(dtype: DType, x: np.ndarray, y: Any, by_size: bool) -> float:
+def _least(dtype: DType, x: np.ndarray, y: np.ndarray, by_size: bool) -> float:
     """Below what numbers are not compared: the least normal one, or what is small beside the greatest."""
     if not by_size:
         return float(dtypes.finfo(dtype).smallest_normal)
@@ -118,12 +118,12 @@ def _least(dtype: DType, x: np.ndarray, y: Any, by_size: bool) -> float:
     return max(1.0, *map(float, finite))
 
 
-def _size(array: Any) -> np.ndarray:
+def _size(array: np.ndarray) -> np.ndarray:
     wide = array.astype(np.clongdouble if array.dtype.kind == "c" else np.longdouble)
     return np.abs(wide)
 
 
-def _differ(x: np.ndarray, y: Any, slack: np.ndarray, least: float, zeros: bool) -> np.ndarray:
+def _differ(x: np.ndarray, y: np.ndarray, slack: np.ndarray, least: float, zeros: bool) -> np.ndarray:
     """Where numbers are not the same."""
     special = (np.isnan(x) != np.isnan(y)) | ((np.isinf(x) | np.isinf(y)) & (x != y) & ~np.isnan(x) & ~np.isnan(y))
     signs = (x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y)) & (not zeros)
@@ -132,7 +132,7 @@ def _differ(x: np.ndarray, y: Any, slack: np.ndarray, least: float, zeros: bool)
     return special | signs | (np.abs(one - other) > np.where(np.isfinite(slack), slack, 0) + least)
 
 
-def check_shapes(found: Sequence[Any], expected: Sequence[Any], names: str) -> None:
+def check_shapes(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], names: str) -> None:
     """Raise Mismatch unless two lists of arrays have the same shapes and dtypes."""
     if len(found) != len(expected):
         raise Mismatch(f"{names}: {len(found)} results and {len(expected)}")
@@ -148,7 +148,7 @@ def _real_parts(array: np.ndarray) -> list[np.ndarray]:
     return [array.real, array.imag] if array.dtype.kind == "c" else [array]
 
 
-def _check_parts(x: np.ndarray, y: Any, tolerance: float, what: str) -> None:
+def _check_parts(x: np.ndarray, y: np.ndarray, tolerance: float, what: str) -> None:
     for name, is_special in (
         ("NaN", np.isnan),
         ("an infinity", np.isposinf),
@@ -167,7 +167,7 @@ def _check_parts(x: np.ndarray, y: Any, tolerance: float, what: str) -> None:
         check_near(x[finite], y[finite], tolerance, what)
 
 
-def _check_not_flushed(x: np.ndarray, y: Any, least: object, what: str) -> None:
+def _check_not_flushed(x: np.ndarray, y: np.ndarray, least: np.floating, what: str) -> None:
     """Numbers below the least normal one are within any tolerance of zero, and not zero."""
     flushed = ((x == 0) != (y == 0)) & (np.maximum(np.abs(x), np.abs(y)) < least)
     if flushed.any():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,8 +16,14 @@ from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import rule_table
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from tangrad.core import Array
-    from tangrad.typing import PyTree, Value
+    from tangrad.typing import Value
+
+    Results: TypeAlias = Callable[..., tuple[Array, ...]]  # of the primals
+
+T = TypeVar("T")
 
 DOUBLE = {"float32": np.float64, "float64": np.float64, "complex64": np.complex128, "complex128": np.complex128}
 STEP = 1e-6
@@ -26,8 +32,8 @@ STEP = 1e-6
 class Derivative(NamedTuple):
     """What a derivative gives, as NumPy arrays: the function's results, and the derivatives of the inexact ones."""
 
-    results: list[Any]
-    derivatives: list[Any]
+    results: list[np.ndarray]
+    derivatives: list[np.ndarray]
 
 
 class Point:
@@ -49,7 +55,7 @@ class Point:
         self.kept = [position for position, result in enumerate(self.results) if result.dtype.kind in "fc"]
         self.cotangents = tuple([_normal(rng, self.results[position]) for position in self.kept])
 
-    def _filled(self, primals: Any, args: Sequence[object]) -> list[object]:
+    def _filled(self, primals: Sequence[object], args: Sequence[object]) -> list[object]:
         """All arguments, with other inexact ones."""
         filled = list(args)
         for position, primal in zip(self.active, primals):
@@ -57,7 +63,11 @@ class Point:
         return filled
 
     def each(
-        self, function: Callable[..., Any], primals: object, *more: Any, everything: bool = False
+        self,
+        function: Callable[..., tuple[Array, ...]],
+        primals: Sequence[object],
+        *more: Sequence[object],
+        everything: bool = False,
     ) -> tuple[Array, ...]:
         """`function(f, primals, *more)` for each example; `f` gives the inexact results there, or all."""
         count, sizes = len(self.args), [len(values) for values in more]
@@ -77,15 +87,15 @@ class Point:
         values = [value for group in more for value in group]
         return self.sample.around(example)(*self._filled(primals, self.args), *values)
 
-    def inexact(self, results: Sequence[object]) -> tuple[Any, ...]:
+    def inexact(self, results: Sequence[T]) -> tuple[T, ...]:
         """Of all results those that have derivatives."""
         return tuple([results[position] for position in self.kept])
 
-    def function(self, *primals: Any) -> tuple[Any, ...]:
+    def function(self, *primals: object) -> tuple[Array, ...]:
         """The inexact results."""
         return self.each(lambda one, point: one(*point), primals)
 
-    def moved(self, step: float) -> tuple[Any, ...]:
+    def moved(self, step: float) -> tuple[np.ndarray, ...]:
         """The primals, a step further in the direction."""
         return tuple([primal + step * tangent for primal, tangent in zip(self.primals, self.tangents)])
 
@@ -100,7 +110,7 @@ class Point:
     def forward(self) -> Derivative:
         """The derivative in the direction, with the results that come beside it."""
 
-        def both(one: Any, primals: Any, tangents: Any) -> tuple[Array, ...]:
+        def both(one: Results, primals: Sequence[Array], tangents: Sequence[Array]) -> tuple[Array, ...]:
             results, derivatives = tangrad.jvp(one, primals, tangents)
             return (*results, *self.inexact(derivatives))
 
@@ -112,7 +122,7 @@ class Point:
     def backward(self) -> Derivative:
         """The cotangents of the primals, with the inexact results that come beside them."""
 
-        def both(one: Any, primals: Any, cotangents: Any) -> tuple[Array, ...]:
+        def both(one: Results, primals: Sequence[Array], cotangents: Sequence[Array]) -> tuple[Array, ...]:
             results, pull = tangrad.vjp(one, *primals)
             return (*results, *pull(tuple(cotangents)))
 
@@ -124,11 +134,11 @@ class Point:
         """The derivative in the direction."""
         return self.each(slope_of, primals, self.tangents)
 
-    def restricted(self, positions: Sequence[int]) -> Callable[..., Any]:
+    def restricted(self, positions: Sequence[int]) -> Results:
         """The function of some of the inexact arguments alone."""
 
-        def function(*values: Any) -> Any:
-            primals = list(self.primals)
+        def function(*values: object) -> tuple[Array, ...]:
+            primals: list[object] = list(self.primals)
             for position, value in zip(positions, values):
                 primals[position] = value
             return self.function(*primals)
@@ -140,12 +150,12 @@ class Point:
         return Point(replace(self.sample, args=tuple(args)))
 
 
-def slope_of(one: Any, primals: Any, tangents: Any) -> PyTree:
+def slope_of(one: Results, primals: Sequence[Array], tangents: Sequence[Array]) -> tuple[Array, ...]:
     """The derivative of a function of several arrays, in a direction."""
     return tangrad.jvp(one, primals, tangents)[1]
 
 
-def product(xs: Any, ys: Any) -> float:
+def product(xs: Iterable[np.ndarray], ys: Iterable[np.ndarray]) -> float:
     """The pairing of two lists of arrays, without conjugation; of maps linear over the reals only its real part."""
     return float(sum([np.real(np.sum(x * y)) for x, y in zip(xs, ys)]))
 
@@ -163,7 +173,7 @@ def doubled(sample: Sample) -> Sample | None:
     return replace(sample, args=tuple(args)) if changed else None
 
 
-def _normal(rng: Any, like: np.ndarray) -> np.ndarray:
+def _normal(rng: np.random.Generator, like: np.ndarray) -> np.ndarray:
     real = rng.normal(size=like.shape)
     return np.asarray(real if like.dtype.kind == "f" else real + 1j * rng.normal(size=like.shape), like.dtype)
 

@@ -13,7 +13,7 @@ import tangrad
 from tangrad.core import Primitive, RuleTrace, Trace, as_operand, backend_names, dtypes, get_aval, run_traced
 
 if TYPE_CHECKING:
-    from tangrad.core import Array
+    from tangrad.core import Array, ShapedArray
     from tangrad.typing import DTypeLike, Params, Value
 
 
@@ -79,7 +79,7 @@ class Sample:
         """What the primitive is applied to."""
         return tuple([as_operand(arg) for arg in self.enter(*args)])
 
-    def apply(self, *args: object) -> tuple[Any, ...]:
+    def apply(self, *args: object) -> tuple[Array, ...]:
         """The primitive applied to other arguments than the sample's, its results as a tuple of arrays."""
         return self.around(self.apply_one)(*args)
 
@@ -102,12 +102,12 @@ class Sample:
         """The backends it is tried on."""
         return tuple([name for name in backend_names() if self.backends is None or name in self.backends])
 
-    def results(self, result: Any) -> tuple[Any, ...]:
+    def results(self, result: Value | Sequence[Value]) -> tuple[Value, ...]:
         """What the primitive returned, as a tuple of arrays."""
         results = tuple(result) if self.primitive.multiple_results else (result,)
         return tuple([self.leave(one) for one in results])
 
-    def inferred(self) -> tuple[Any, ...]:
+    def inferred(self) -> tuple[ShapedArray, ...]:
         """The types of the results, by the abstract evaluation; raises what that raises."""
         operands = tuple([get_aval(value) for value in self.operands(*self.args)])
         out = self.primitive.infer(operands, dict(self.params))
@@ -151,7 +151,7 @@ def draw(
     return np.asarray(_reals(rng, shape, low, high), kind)
 
 
-def _reals(rng: Any, shape: tuple[int, ...], low: float | None, high: float | None) -> np.ndarray:
+def _reals(rng: np.random.Generator, shape: tuple[int, ...], low: float | None, high: float | None) -> np.ndarray:
     return rng.normal(size=shape) if low is None or high is None else rng.uniform(low, high, shape)
 
 
@@ -189,7 +189,7 @@ class _Recorder(RuleTrace):
         return self.pass_on(primitive, args, params)
 
 
-def recorded(primitive: Primitive, function: Callable[..., object]) -> tuple[Arguments, dict[str, Any]]:
+def recorded(primitive: Primitive, function: Callable[..., object]) -> tuple[Arguments, Params]:
     """The operands and parameters that a function applies a primitive to. Raises LookupError where it does not.
 
     >>> import tangrad
@@ -200,7 +200,7 @@ def recorded(primitive: Primitive, function: Callable[..., object]) -> tuple[Arg
     {'dimensions': (0,)}
     """
 
-    def calls(recorder: _Recorder) -> list[tuple[Arguments, dict[str, Any]]]:
+    def calls(recorder: _Recorder) -> list[tuple[Arguments, Params]]:
         function()
         return recorder.calls
 
@@ -220,7 +220,7 @@ HIGHER = {
 }
 
 
-def truth_of(sample: Sample, like: list[Any]) -> list[np.ndarray] | None:
+def truth_of(sample: Sample, like: Sequence[np.ndarray]) -> list[np.ndarray] | None:
     """The results of the sample's reference, in the dtypes of other results; None where there is none."""
     if sample.reference is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import rule_table
 
 if TYPE_CHECKING:
+    from tangrad._conformance.point import Results
     from tangrad.core import Array
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
@@ -58,7 +59,7 @@ def _is_affine(point: Point, positions: tuple[int, ...]) -> bool:
     return all([_is_about(2 * x - y, z) for x, y, z in zip(first, second, both)])
 
 
-def _is_about(x: Any, y: np.ndarray) -> bool:
+def _is_about(x: np.ndarray, y: np.ndarray) -> bool:
     if not np.isfinite(x).all():  # the function is not defined there, and nothing is known
         return True
     return np.allclose(x, y, rtol=0, atol=ROUNDED * np.abs(x).max(initial=1e-9))
@@ -89,7 +90,7 @@ def _is_near(x: np.ndarray, y: np.ndarray) -> bool:
     return np.allclose(x, y, rtol=1e-9, atol=1e-9)
 
 
-def _depends_on_each(function: Callable[..., Any], xs: list[np.ndarray], ys: list[Any], outs: list[Any]) -> bool:
+def _depends_on_each(function: Results, xs: list[np.ndarray], ys: list[np.ndarray], outs: list[np.ndarray]) -> bool:
     """Whether the results change with each argument, by more than they are rounded."""
     changed = [as_numpy(function(*xs[:i], y, *xs[i + 1 :])) for i, y in enumerate(ys)]
     return all([any([not _is_near(x, y) for x, y in zip(others, outs)]) for others in changed])
@@ -109,9 +110,9 @@ def check_linear_transpose(point: Point, positions: Sequence[int]) -> None:
 def _pulled(point: Point, positions: Sequence[int]) -> list[np.ndarray]:
     """The cotangents of some arguments, by the transpose rule."""
 
-    def transposed(one: Any, primals: Any, cotangents: Any) -> tuple[Array]:
-        def linear(*values: object) -> tuple[Array]:
-            found = list(primals)
+    def transposed(one: Results, primals: Sequence[Array], cotangents: Sequence[Array]) -> tuple[Array, ...]:
+        def linear(*values: object) -> tuple[Array, ...]:
+            found: list[object] = list(primals)
             for position, value in zip(positions, values):
                 found[position] = value
             return one(*found)
@@ -186,7 +187,7 @@ def _check_transpose(point: Point) -> None:
 def _check_transposed(point: Point) -> None:
     """The forward derivative as a linear function of the tangents: in a program known primals meet unknown tangents."""
 
-    def transposed(one: Any, primals: Any, cotangents: Any) -> tuple[Array, ...]:
+    def transposed(one: Results, primals: Sequence[Array], cotangents: Sequence[Array]) -> tuple[Array, ...]:
         linear = tangrad.linear_transpose(lambda *tangents: slope_of(one, primals, tangents), *primals)
         return linear(tuple(cotangents))
 
@@ -198,10 +199,10 @@ def _check_transposed(point: Point) -> None:
 def _check_argument(point: Point, position: int) -> None:
     """By one argument alone, the others being known: rules see no tangents of theirs."""
 
-    def alone(one: Any, primals: Any, cotangents: Any) -> tuple[Array]:
+    def alone(one: Results, primals: Sequence[Array], cotangents: Sequence[Array]) -> tuple[Array, ...]:
         others = list(primals)
 
-        def function(value: Any) -> Any:
+        def function(value: Array) -> tuple[Array, ...]:
             return one(*others[:position], value, *others[position + 1 :])
 
         return tangrad.vjp(function, primals[position])[1](tuple(cotangents))
@@ -214,10 +215,10 @@ def _check_argument(point: Point, position: int) -> None:
 def _check_result(point: Point, position: int) -> None:
     """Of one result alone: the cotangents of the others are no arrays of zeros then, but absent."""
 
-    def alone(one: Any, primals: Any, cotangents: Any) -> tuple[Array, Array]:
+    def alone(one: Results, primals: Sequence[Array], cotangents: Sequence[Array]) -> tuple[Array, Array]:
         return tangrad.vjp(lambda *values: one(*values)[position], *primals)[1](cotangents[position])
 
-    def padded(one: Any, primals: Any, cotangents: Any) -> Any:
+    def padded(one: Results, primals: Sequence[Array], cotangents: Sequence[Array]) -> tuple[Array, ...]:
         return tangrad.vjp(one, *primals)[1](tuple(cotangents))
 
     zeros = [ct if i == position else np.zeros_like(ct) for i, ct in enumerate(point.cotangents)]
@@ -238,11 +239,13 @@ def check_second(sample: Sample) -> Cells:
         yield "backward over forward", partial(_check_second_backward, point)
 
 
-def _second(one: Any, primals: Any, tangents: Any) -> tuple[Array]:
+def _second(one: Results, primals: Sequence[Array], tangents: Sequence[Array]) -> tuple[Array, ...]:
     return tangrad.jvp(lambda *point: slope_of(one, point, tangents), primals, tangents)[1]
 
 
-def _pulled_slope(one: Any, primals: Any, tangents: Any, cotangents: Any) -> tuple[Array]:
+def _pulled_slope(
+    one: Results, primals: Sequence[Array], tangents: Sequence[Array], cotangents: Sequence[Array]
+) -> tuple[Array, ...]:
     return tangrad.vjp(lambda *point: slope_of(one, point, tangents), *primals)[1](tuple(cotangents))
 
 

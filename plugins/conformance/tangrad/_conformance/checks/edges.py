@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def _integers(kind: DType) -> list[int]:
     return list(dict.fromkeys([*positive, *negative]))
 
 
-def grid(kinds: Sequence[Any]) -> tuple[Any, ...]:
+def grid(kinds: Sequence[np.dtype]) -> tuple[np.ndarray, ...]:
     """Vectors, one for each dtype, whose elements beside each other are all combinations of edges."""
     values = [edges(kind) for kind in kinds]
     if len(values) > 2:
@@ -73,7 +73,7 @@ def grid(kinds: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([one[rows[:, place]] for place, one in enumerate(values)])
 
 
-def themes(array: Any) -> Iterator[tuple[str, Any]]:
+def themes(array: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Other contents of an operand, by what they have in common."""
     kind = array.dtype
     if not array.size:
@@ -99,15 +99,15 @@ def themes(array: Any) -> Iterator[tuple[str, Any]]:
         yield "NaN", _with(array, np.nan)
 
 
-def _scale(kind: Any) -> np.ndarray:
+def _scale(kind: np.dtype) -> np.ndarray:
     return np.asarray(_tiny(kind), np.float32 if kind.kind not in "fc" else None)
 
 
-def _filled(array: Array, values: Sequence[object]) -> np.ndarray:
+def _filled(array: np.ndarray, values: Sequence[object]) -> np.ndarray:
     return np.resize(np.array(values).astype(array.dtype), array.shape)
 
 
-def _with(array: object, value: float) -> object:
+def _with(array: np.ndarray, value: float) -> np.ndarray:
     """One element of another value."""
     changed = np.array(array)
     changed.reshape(-1)[changed.size // 2] = value
@@ -176,7 +176,7 @@ def _is_local(every: Sample, length: int) -> bool:
     return all([x[some].tobytes() == y.tobytes() or _equal(x[some], y) for x, y in zip(whole, part, strict=True)])
 
 
-def _equal(x: np.ndarray, y: Any) -> bool:
+def _equal(x: np.ndarray, y: np.ndarray) -> bool:
     return x.dtype.kind in "fc" and np.array_equal(x, y, equal_nan=True)
 
 
@@ -198,7 +198,9 @@ def _check(sample: Sample, name: str, theme: str, allowed: frozenset[str]) -> No
             _compare(sample, found, other, allowed, f"{theme}: {name}, {reference_backend()}")
 
 
-def _compare(sample: Sample, found: Sequence[np.ndarray], expected: Any, allowed: frozenset[str], names: str) -> None:
+def _compare(
+    sample: Sample, found: Sequence[np.ndarray], expected: Sequence[np.ndarray], allowed: frozenset[str], names: str
+) -> None:
     if EVERYWHERE not in names:
         check_edges(found, expected, sample.tolerance, names, allowed)
         return
@@ -245,17 +247,17 @@ def _positions(sample: Sample) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield "all operands", tuple(inexact)
 
 
-def special_values(dtype: np.dtype, values: Sequence[Any] = ALL) -> np.ndarray:
+def special_values(dtype: np.dtype, values: Sequence[float | str] = ALL) -> np.ndarray:
     """The values as an array of an inexact dtype."""
     limits = dtypes.finfo(dtype)
     named = {"denormal": 8 * float(limits.smallest_subnormal), "huge": float(limits.max), "-huge": -float(limits.max)}
-    reals = [named.get(value, value) for value in values]
+    reals = [named[value] if isinstance(value, str) else value for value in values]
     if not dtypes.issubdtype(dtype, np.complexfloating):
         return np.asarray(reals, np.float64).astype(dtype)
     return np.array([complex(x, y) for x in reals for y in (0.5, x)], dtype)
 
 
-def _operands(sample: Sample, positions: tuple[int, ...], tried: Sequence[object] = ALL) -> Iterator[Arguments]:
+def _operands(sample: Sample, positions: tuple[int, ...], tried: Sequence[float | str] = ALL) -> Iterator[Arguments]:
     """Arguments with special values at some positions, turned until each value has been somewhere."""
     sizes = [np.size(sample.args[position]) for position in positions]
     count = max([len(special_values(np.asarray(sample.args[position]).dtype, tried)) for position in positions])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from tangrad._conformance.checks.mapping import variants
 from tangrad._conformance.comparison import Mismatch
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import Effect, decomposition_jaxpr, get_aval, keeps_alive
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
+
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Function = Callable[..., Any]
@@ -159,7 +163,7 @@ def _check_order(sample: Sample, name: str) -> None:
     calls = _calls(sample)
     inner = tangrad.jit(sample.apply)
 
-    def several(*many: Any) -> None:
+    def several(*many: Array) -> None:
         for position, args in enumerate(many):
             (inner if position % 2 else sample.apply)(*args)
 

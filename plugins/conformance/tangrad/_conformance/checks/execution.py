@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tangrad
 from tangrad import use_backend
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tangrad.core import Array, ShapedArray
+    from tangrad.typing import Value
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -36,13 +37,13 @@ def operands_of(sample: Sample) -> tuple[Array, ...]:
 
 
 @lru_cache(maxsize=2)  # samples come by one after the other, and several checks run the same program
-def compiled(sample: Sample) -> Callable[..., Any]:
+def compiled(sample: Sample) -> Callable[..., tuple[Array, ...]]:
     """The sample's primitive as a compiled program, on whichever backend is chosen."""
     return tangrad.jit(sample.apply)
 
 
 @lru_cache(maxsize=2)
-def decomposed(sample: Sample) -> Callable[..., Any] | None:
+def decomposed(sample: Sample) -> Callable[..., tuple[Value, ...]] | None:
     """The decomposition as a compiled program of the sample's arguments; None where there is none to run."""
     decompose = sample.primitive.decompose
     if decompose is None or sample.axes:  # with names left there is nothing to run
@@ -94,7 +95,7 @@ def _check_staged(sample: Sample) -> None:
     _check_avals(list(staged(sample, operands).out_avals), expected, "staged")
 
 
-def _check_avals(found: list[Any], expected: tuple[ShapedArray, ...], how: str) -> None:
+def _check_avals(found: list[ShapedArray], expected: tuple[ShapedArray, ...], how: str) -> None:
     if len(found) != len(expected):
         raise Mismatch(f"{len(expected)} results are inferred, {len(found)} {how}")
     for position, (x, y) in enumerate(zip(found, expected)):
@@ -124,7 +125,7 @@ def check_jit(sample: Sample) -> Cells:
             yield f"{name}, inside the axes", partial(_check_jit, sample, name, inside)
 
 
-def _check_jit(sample: Sample, name: str, jitted: Callable[..., Any]) -> None:
+def _check_jit(sample: Sample, name: str, jitted: Callable[..., tuple[Value, ...]]) -> None:
     with use_backend(name):
         check_same(jitted(*sample.args), sample.apply(*sample.args), sample.tolerance, "jitted, eager")
 
@@ -195,7 +196,7 @@ def check_dce(sample: Sample) -> Cells:
 
 
 def _check_thinned(sample: Sample, wanted: tuple[bool, ...]) -> None:
-    def thinned(*args: object) -> tuple[Any, ...]:
+    def thinned(*args: object) -> tuple[Array, ...]:
         operands = tuple([as_array(value) for value in sample.operands(*args)])
         closed = staged(sample, operands)
         jaxpr, used = dce_jaxpr(closed.jaxpr, wanted)

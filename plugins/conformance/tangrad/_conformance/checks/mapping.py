@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.batching import SplitAxis, batch_flat, place_axis
 from tangrad.core import as_operand, axes_of_effects, equation_effects, rule_table
 from tangrad.core.tools import rule_kinds
+
+if TYPE_CHECKING:
+    from tangrad.core import Array
+    from tangrad.typing import Value
+
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 Axes = tuple[int | None, ...]
@@ -102,7 +107,7 @@ def _check_nested(sample: Sample) -> None:
 def _check_unmapped(sample: Sample, position: int) -> None:
     """Arguments that are the same along one of the sample's axes: mapped over it, and not."""
     one = [np.take(arg, 0, position) for arg in sample.args]
-    function: Callable[..., Any] = sample.apply_one
+    function: Callable[..., Sequence[Value]] = sample.apply_one
     for place, (name, size) in reversed(list(enumerate(sample.axes.items()))):
         in_axes = None if place == position else 0
         function = tangrad.vmap(function, in_axes=(in_axes,) * len(one), axis_name=name, axis_size=size)
@@ -141,9 +146,9 @@ def _apart(arg: np.ndarray, position: int, count: int) -> object:
     return arg.reshape(*shape[:position], count, shape[position] // count, *shape[position + 1 :])
 
 
-def _mapped(sample: Sample, split: object, count: int, differs: bool) -> Callable[..., Any]:
+def _mapped(sample: Sample, split: object, count: int, differs: bool) -> Callable[..., Sequence[Value]]:
     """The sample mapped over its axes, one of them in two parts."""
-    function: Callable[..., Any] = sample.apply_one
+    function: Callable[..., Sequence[Value]] = sample.apply_one
     for name, size in reversed(list(sample.axes.items())):
         if name == split:
             outer = f"outer {name}"
@@ -154,7 +159,9 @@ def _mapped(sample: Sample, split: object, count: int, differs: bool) -> Callabl
     return function
 
 
-def _inner_part(function: Callable[..., Any], axis: SplitAxis, differs: bool, *args: Any) -> tuple[Any, ...]:
+def _inner_part(
+    function: Callable[..., Sequence[Value]], axis: SplitAxis, differs: bool, *args: Array
+) -> tuple[Value, ...]:
     values = [as_operand(arg if differs else arg[0]) for arg in args]
     outs, dims = batch_flat(function, values, [0 if differs else None] * len(values), axis)
     return tuple([place_axis(as_operand(out), dim, 0, axis.size) for out, dim in zip(outs, dims, strict=True)])
@@ -182,14 +189,14 @@ def _check(sample: Sample, differing: frozenset[object]) -> None:
                 raise Mismatch(f"result {number} differs along {name!r}, and by the rule it differs along {axes}")
 
 
-def _same_along(arg: np.ndarray, axes: Any, differing: frozenset[object]) -> object:
+def _same_along(arg: np.ndarray, axes: Mapping[Any, int], differing: frozenset[object]) -> object:
     for position, (name, size) in enumerate(axes.items()):
         if name not in differing:
             arg = np.take(arg, [0] * size, position)
     return arg
 
 
-def _claimed(sample: Sample, differing: frozenset[object]) -> list[frozenset[Any]]:
+def _claimed(sample: Sample, differing: frozenset[object]) -> list[frozenset[object]]:
     """The axes along which each result may differ. Without a rule: where an operand does, and where it names one."""
     avals = tuple([operand.aval for operand in sample.operands(*sample.example())])
     params = dict(sample.params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from tangrad.core import as_array, dtypes, find_primitive, get_aval
 from tangrad.core.tools import families
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import Value
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
@@ -65,7 +66,7 @@ def _in_dtype(sample: Sample, positions: list[int], name: str) -> Sample | None:
     return other
 
 
-def _converted(arg: object, kind: Any) -> np.ndarray:
+def _converted(arg: object, kind: np.dtype) -> np.ndarray:
     array = np.asarray(arg)
     if array.dtype.kind == "c" and not dtypes.issubdtype(kind, np.complexfloating):
         array = array.real
@@ -86,7 +87,7 @@ def _check_types(sample: Sample) -> None:
 def _check_derivative(sample: Sample, positions: list[int]) -> None:
     """Tangents and cotangents have the dtypes of what they belong to."""
 
-    def function(*values: Any) -> Any:
+    def function(*values: object) -> list[Array]:
         filled = list(sample.args)
         for position, value in zip(positions, values):
             filled[position] = value
@@ -102,7 +103,7 @@ def _check_derivative(sample: Sample, positions: list[int]) -> None:
             _check_kinds("cotangent", pull(results), primals)
 
 
-def _check_kinds(what: str, found: Any, expected: Any) -> None:
+def _check_kinds(what: str, found: Sequence[object], expected: Sequence[object]) -> None:
     for position, (x, y) in enumerate(zip(found, expected, strict=True)):
         one, other = get_aval(x), get_aval(y)
         if (one.shape, one.dtype) != (other.shape, other.dtype):
@@ -242,16 +243,16 @@ def _layouts() -> dict[str, tuple[Turn, Turn]]:
     return found
 
 
-def _moved(arg: Any) -> Any:
+def _moved(arg: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(arg, -1, 0)) if arg.ndim else arg
 
 
-def _moved_back(value: Any) -> Value:
+def _moved_back(value: Value) -> Value:
     last = np.ndim(value) - 1
     return find_primitive("batching.move_axis").bind(value, source=0, destination=last) if last > 0 else value
 
 
-def _turned(value: Any) -> Value:
+def _turned(value: Value) -> Value:
     dimensions = tuple(range(np.ndim(value)))
     return find_primitive("structure.rev").bind(value, dimensions=dimensions) if dimensions else value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from tangrad.core.caches import params_key
 from tangrad.core.tools import rule_kinds
 
 if TYPE_CHECKING:
-    pass
+    from tangrad.typing import Params
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
 
@@ -105,7 +105,7 @@ def _check_axis_subst(sample: Sample) -> None:
         raise Mismatch(f"substituting each axis for itself makes {found} of {params}")
 
 
-Axes = dict[Any, int]
+Axes = Mapping[Any, int]
 Names = dict[Any, tuple[Any, ...]]
 
 
@@ -119,7 +119,7 @@ def check_axis_subst(sample: Sample) -> Cells:
         yield f"{subject}, in a program", partial(_check_program, sample, names, axes)
 
 
-def _substitutions(axes: Any) -> Iterator[tuple[str, Names, Axes]]:
+def _substitutions(axes: Axes) -> Iterator[tuple[str, Names, Axes]]:
     """What each name becomes, and the axes that there are then."""
     yield "renamed", {name: (f"new {name}",) for name in axes}, {f"new {name}": size for name, size in axes.items()}
     if len(axes) > 1:
@@ -134,13 +134,13 @@ def _substitutions(axes: Any) -> Iterator[tuple[str, Names, Axes]]:
         if factor is not None:
             outer, inner = f"outer {name}", f"inner {name}"
             parts = {outer: factor, inner: size // factor}
-            split: Axes = {}
+            split: dict[Any, int] = {}
             for other, other_size in axes.items():
                 split |= parts if other == name else {other: other_size}
             yield f"{name!r} split", {name: (outer, inner)}, split
 
 
-def _substituted(primitive: Primitive, params: Any, names: Names, axes: Axes) -> dict[str, Any]:
+def _substituted(primitive: Primitive, params: Mapping[str, Any], names: Names, axes: Axes) -> Params:
     """The parameters with other names, as where the new axes are in scope: the sizes of parts are known there."""
     with holding(axis_environment=(*thread.axis_environment, *axes.items())):
         return dict(rule_table("axis_subst")[primitive](dict(params), lambda name: names.get(name, (name,))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,16 +15,24 @@ from tangrad._conformance.point import Point, point_of, product
 from tangrad._conformance.samples import Sample, reference_backend
 from tangrad.core import JaxprEqn, Literal, as_array, decomposition_jaxpr, get_aval, rule_table
 
+if TYPE_CHECKING:
+    from tangrad.core import Array, Var
+
+
 STEPS = ((1e-5, 1e-6), (1e-7, 1e-8), (1e-9, 1e-10))  # a limit is where both of a pair give the same
 TOLERANCE = 1e-3
 FEW = 4  # elements with a kink: all combinations of their sides are met by
 AROUND = 96  # points at each distance
 WITHIN = 1e-2  # of that distance, on both sides of a point
-Bounds = tuple[Any, Any]
+Bounds = tuple[np.ndarray, np.ndarray]
+
+
+def _filled_in(kinks: np.ndarray, added: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    return np.where((kinks <= FEW) & np.isfinite(added), seen, added)
 
 
 def one_sided(
-    at: Sequence[Any], far: Sequence[np.ndarray], near: Sequence[object], steps: tuple[float, float]
+    at: Sequence[np.ndarray], far: Sequence[np.ndarray], near: Sequence[np.ndarray], steps: tuple[float, float]
 ) -> list[np.ndarray]:
     """The derivatives from one side, of values there and at two steps; NaN where the differences have no limit."""
     found = []
@@ -52,7 +60,7 @@ def bounds(point: Point) -> list[Bounds]:
     if all([(count > FEW).all() for count in kinks]):
         return total
     return [
-        tuple([np.where((n <= FEW) & np.isfinite(one), other, one) for one, other in zip(added, seen)])
+        (_filled_in(n, added[0], seen[0]), _filled_in(n, added[1], seen[1]))
         for n, added, seen in zip(kinks, total, _from_around(point), strict=True)
     ]
 
@@ -113,7 +121,7 @@ def has_kinks_inside(point: Point) -> bool:
         return any([_runs_with_kink(equation, values) for equation in closed.jaxpr.eqns])
 
 
-def _runs_with_kink(equation: JaxprEqn, values: dict[Any, Any]) -> bool:
+def _runs_with_kink(equation: JaxprEqn, values: dict[Var, Array]) -> bool:
     """Run an equation, and say whether one side of it has other derivatives than the other."""
     operands = [_value_of(atom, values) for atom in equation.invars]
     results = _applied(equation, operands)
@@ -134,11 +142,11 @@ def _runs_with_kink(equation: JaxprEqn, values: dict[Any, Any]) -> bool:
     return any([(np.abs(x - y) > TOLERANCE * (1 + np.abs(x))).any() for x, y in zip(*sides, strict=True)])
 
 
-def _value_of(atom: object, values: dict[Any, object]) -> Any:
+def _value_of(atom: Var | Literal, values: dict[Var, Array]) -> Array:
     return as_array(atom.ndarray) if isinstance(atom, Literal) else values[atom]
 
 
-def _applied(equation: JaxprEqn, operands: Sequence[object]) -> tuple[Any, ...]:
+def _applied(equation: JaxprEqn, operands: Sequence[Array]) -> tuple[Array, ...]:
     result = equation.primitive.bind(*operands, **equation.params)
     return tuple(result) if equation.primitive.multiple_results else (result,)
 
@@ -207,19 +215,19 @@ def _limits(point: Point, sign: int) -> list[np.ndarray]:
     return one_sided(point.inexact(point.results), far, near, (sign * STEPS[0][0], sign * STEPS[0][1]))
 
 
-def _ordered(x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+def _ordered(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if x.dtype.kind != "c":
         return np.minimum(x, y), np.maximum(x, y)
     (low, high), (below, above) = _ordered(x.real, y.real), _ordered(x.imag, y.imag)
     return low + 1j * below, high + 1j * above
 
 
-def _wider(one: tuple[object, object], other: tuple[object, object]) -> tuple[np.ndarray, np.ndarray]:
+def _wider(one: Bounds, other: Bounds) -> tuple[np.ndarray, np.ndarray]:
     """The bounds of both; unknown where either is."""
     return _ordered(one[0], other[0])[0], _ordered(one[1], other[1])[1]
 
 
-def _beyond(found: Any, low: Any, high: Any) -> np.ndarray:
+def _beyond(found: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Where a derivative is none of the numbers between bounds that are known."""
     if found.dtype.kind == "c":
         return _beyond(found.real, low.real, high.real) | _beyond(found.imag, low.imag, high.imag)

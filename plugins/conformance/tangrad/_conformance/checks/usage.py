@@ -5,7 +5,7 @@ A rule that decides by a value, `if x > 0`, works where values are at hand, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tangrad.typing import DType
 
 Cells = Iterator[tuple[str, Callable[[], None]]]
-Function = Callable[..., Any]
+Function = Callable[..., "tuple[Array, ...]"]
 
 TOLERANCES = {
     "float16": 2e-2,
@@ -75,17 +75,17 @@ class _Gradient:
             self.results = as_numpy(sample.apply(*sample.args))
         self.kept = [i for i, result in enumerate(self.results) if _is_inexact(result.dtype)]
 
-    def total(self, *args: object) -> tuple[Array]:
+    def total(self, *args: object) -> tuple[Array, ...]:
         """The scalars that users would differentiate: one for each dtype among the results."""
         results = self.sample.apply_one(*args)
-        sums: dict[Any, Any] = {}
+        sums: dict[Any, Array] = {}
         for position in self.kept:
             one = self.sum.bind(results[position], count=np.ndim(results[position]))
             kind = get_aval(one).update(weak_type=False)
             sums[kind] = self.add.bind(sums[kind], one) if kind in sums else one
         return tuple(sums.values())
 
-    def __call__(self, *args: Any) -> tuple[Array, ...]:
+    def __call__(self, *args: Array) -> tuple[Array, ...]:
         """The value, and its gradient: of one example."""
         real = [_is_real(np.asarray(arg).dtype) for arg in self.sample.args]
         kinds = {self.results[position].dtype for position in self.kept}
@@ -96,9 +96,9 @@ class _Gradient:
         values, pull = tangrad.vjp(self._of_active(args), *[args[i] for i in self.active])
         return (*values, *pull(tuple([_one(value) for value in values])))
 
-    def _of_active(self, args: Any) -> Function:
-        def function(*values: Any) -> Any:
-            filled = list(args)
+    def _of_active(self, args: Sequence[object]) -> Function:
+        def function(*values: object) -> tuple[Array, ...]:
+            filled: list[object] = list(args)
             for position, value in zip(self.active, values):
                 filled[position] = value
             return self.total(*filled)
@@ -117,7 +117,7 @@ class _Gradient:
         check_same(found, expected, max(tolerance, self.sample.tolerance or 0.0), names)
 
 
-def _one(value: object) -> np.ndarray:
+def _one(value: object) -> Any:
     return np.ones((), get_aval(value).dtype)
 
 
@@ -129,7 +129,7 @@ def _check_grad(gradient: _Gradient) -> None:
         if one.shape != arg.shape or one.dtype != arg.dtype:
             wrong = f"{one.dtype.name}{list(one.shape)}, the argument {arg.dtype.name}{list(arg.shape)}"
             raise Mismatch(f"the gradient by argument {gradient.active[position]} is {wrong}")
-    sums: dict[Any, Any] = {}
+    sums: dict[np.dtype, Any] = {}
     for result in [gradient.results[i] for i in gradient.kept]:
         wide = result.astype(np.complex128 if result.dtype.kind == "c" else np.float64)
         one = wide.sum(tuple(range(named, result.ndim)))
