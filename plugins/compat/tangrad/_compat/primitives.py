@@ -15,6 +15,9 @@ from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, register
 from tangrad.core.tools import EXTENSION_API, families, primitive_set
 
 if TYPE_CHECKING:
+    from typing import NoReturn, TypeVar
+
+    R = TypeVar("R", bound="Rule")
     from tangrad.typing import ArrayLike, Params, Value, Values
 
 
@@ -167,7 +170,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
             return
         self._lowered_for = platform or "all"
 
-        def decompose(*args: Value, **params: object) -> Any:
+        def decompose(*args: Value, **params: object) -> Value | Values:
             out = rule(LoweringContext(self), *args, **params)
             return tuple(out) if self.multiple_results else _only(out)
 
@@ -200,7 +203,7 @@ def _printable(name: str) -> str:
 
 
 def _no_abstract_eval(name: str) -> Rule:
-    def rule(*_: object, **__: object) -> Any:
+    def rule(*_: object, **__: object) -> NoReturn:
         raise NotImplementedError(
             f"abstract evaluation of the primitive {name!r} is not defined: p.def_abstract_eval(rule)"
         )
@@ -233,7 +236,7 @@ class LoweringContext:
     def __init__(self, primitive: Primitive) -> None:
         self.primitive = primitive
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         raise NotImplementedError(
             f"the lowering of the primitive {self.primitive.name!r} looks for `ctx.{name}`: 'jax' is an alias "
             "of Tangrad here (tangrad.compat.jax), whose lowerings are functions (`mlir.lower_fun(f)`) and build none"
@@ -261,7 +264,7 @@ class RuleAssignments(MutableMapping[core.Primitive, Rule]):
     def __setitem__(self, primitive: core.Primitive, rule: Rule) -> None:
         self.pop(primitive, None)
         # Assigning a rule to a primitive that has one replaces it.
-        rules: RuleSet[Any] = RuleSet(self._kind, api=EXTENSION_API, override=True)
+        rules: RuleSet[Rule] = RuleSet(self._kind, api=EXTENSION_API, override=True)
         rules.add(primitive, self._adapt(primitive, rule))
         self._rules[primitive] = rule, register(rules)
 
@@ -313,19 +316,19 @@ axis_primitive_batchers = RuleAssignments("batch", _adapt_sized_batch)
 # Rules that build MLIR themselves are not taken: a rule here is `lower_fun(f)`, or one that hands operands on.
 
 
-def lower_fun(function: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:
+def lower_fun(
+    function: Callable[..., Value | Sequence[Value]], multiple_results: bool = True
+) -> Callable[..., Sequence[Value]]:
     """The lowering of a primitive as what `function(*operands, **params)` computes."""
 
-    def rule(context: object, *operands: object, **params: object) -> Sequence[Any]:
-        out = function(*operands, **params)
+    def rule(context: object, *operands: object, **params: object) -> Sequence[Value]:
+        out: Any = function(*operands, **params)
         return out if multiple_results else (out,)
 
     return rule
 
 
-def register_lowering(
-    primitive: Primitive, rule: Callable[..., object], platform: str | None = None, **options: object
-) -> Callable[..., Any]:
+def register_lowering(primitive: Primitive, rule: R, platform: str | None = None, **options: object) -> R:
     """Have a primitive compiled by a rule. One for a single platform counts where there is none for all of them."""
     if not isinstance(primitive, Primitive) or not hasattr(primitive, "lowered_by"):
         raise TypeError(f"{primitive} is a primitive of Tangrad: its lowerings are rule sets (docs/plugin-guide.md)")

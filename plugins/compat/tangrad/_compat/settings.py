@@ -30,7 +30,7 @@ class Alias(NamedTuple):
     """
 
     setting: str
-    values: Mapping[Any, Any] = {}
+    values: Mapping[Any, object] = {}
     optional: tuple[object, ...] = ()
 
 
@@ -43,7 +43,7 @@ class Fixed(NamedTuple):
         also: other values that ask for no more than this.
     """
 
-    value: Any
+    value: object
     reason: str
     also: tuple[object, ...] = ()
 
@@ -319,7 +319,7 @@ class Config:
         return getattr(self, name)
 
     @property
-    def values(self) -> Mapping[str, Any]:
+    def values(self) -> Mapping[str, object]:
         """The name in jax, and the value, of every setting whose distribution is installed."""
         found = {}
         for name in NAMES:
@@ -338,7 +338,7 @@ class Config:
         self.update(name, value)
 
 
-def override(name: str) -> Callable[[Any], AbstractContextManager[None]]:
+def override(name: str) -> Callable[..., AbstractContextManager[None]]:
     """The context manager of jax for a setting that Tangrad has none for: it takes the values that `update` takes."""
 
     @contextmanager

@@ -11,7 +11,7 @@ from tangrad import core, typeof
 from tangrad.core import dtypes, register_aval_handler
 
 if TYPE_CHECKING:
-    from tangrad.typing import DTypeLike
+    from tangrad.typing import Dimensions, DTypeLike
 
 
 # --- `jax.core.ShapedArray`: Tangrad's, made with the arguments that jax's takes --------------------------------------
@@ -35,7 +35,7 @@ class ShapedArray(metaclass=_AnyShapedArray):
     """
 
     def __new__(
-        cls, shape: Any, dtype: DTypeLike, weak_type: bool = False, *, sharding: object = None, **options: object
+        cls, shape: Dimensions, dtype: DTypeLike, weak_type: bool = False, *, sharding: object = None, **options: object
     ) -> Any:
         if any(part is not None for part in getattr(sharding, "spec", ())):
             raise NotImplementedError(f"types have no shardings in Tangrad, of which 'jax' is an alias: {sharding}")
@@ -47,7 +47,7 @@ class ShapedArray(metaclass=_AnyShapedArray):
 # becomes an array.
 
 
-Rule = Callable[[Any], Any]
+Rule = Callable[..., Any]
 
 # The classes that have rules without being registered -> what a value of a class like them is as one of them.
 KNOWN: dict[type, Rule] = {np.ndarray: np.asarray, np.generic: np.asarray}

@@ -52,8 +52,8 @@ def default_backend() -> str:
 
 
 def fwd_and_bwd(
-    fun: Callable[..., object], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    fun: Callable[..., PyTree], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+) -> tuple[Callable[..., tuple[PyTree, ...]], Callable[[PyTree, PyTree], PyTree]]:
     """A function and its derivative as two functions, each of which is compiled once.
 
     Args:
@@ -73,18 +73,20 @@ def fwd_and_bwd(
     several = isinstance(argnums, Sequence)
     wanted = tuple(argnums) if isinstance(argnums, Sequence) else (argnums,)
 
-    def fwd(*args: object) -> Any:
+    def fwd(*args: PyTree) -> tuple[PyTree, ...]:
         partial, dynamic = argnums_partial(wrap_init(fun), wanted, args, require_static_args_hashable=False)
         return tangrad.vjp(partial.call_wrapped, *dynamic, has_aux=has_aux)
 
-    def bwd(residuals: Any, cotangent: Any) -> Any:
+    def bwd(residuals: PyTree, cotangent: PyTree) -> PyTree:
         found = residuals(cotangent)
         return found if several else found[0]
 
     return (tangrad.jit(fwd), tangrad.jit(bwd)) if jitted else (fwd, bwd)
 
 
-def smap(f: Any = None, /, *, in_axes: object = ..., out_axes: object, axis_name: object) -> Callable[..., Any]:
+def smap(
+    f: Callable[..., PyTree] | None = None, /, *, in_axes: object = ..., out_axes: object, axis_name: object
+) -> Callable[..., PyTree]:
     """Map a function over the devices along one axis of the mesh in use: each computes with its part of the arrays.
 
     Args:
@@ -108,13 +110,13 @@ def smap(f: Any = None, /, *, in_axes: object = ..., out_axes: object, axis_name
     if in_axes is ...:
         return tangrad.smap(f, out_axes=out_axes, axis_name=axis_name)
 
-    def spec(axis: Any, rank: int | None = None) -> Any:
+    def spec(axis: int | None, rank: int | None = None) -> object:
         if axis is not None and axis < 0 and rank is None:
             raise NotImplementedError(f"smap: out_axes must not count from the end, got {axis}")
         return tangrad.P() if axis is None else tangrad.P(*[None] * (axis % (rank or axis + 1)), axis_name)
 
-    def of(function: Callable[..., Any]) -> Callable[..., Any]:
-        def mapped(*args: object) -> Any:
+    def of(function: Callable[..., PyTree]) -> Callable[..., PyTree]:
+        def mapped(*args: PyTree) -> PyTree:
             leaves, structure = tangrad.tree.flatten(args)
             axes = flatten_axes("smap in_axes", structure, in_axes)
             specs = [spec(axis, tangrad.numpy.ndim(leaf)) for axis, leaf in zip(axes, leaves, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._compat.primitives import Primitive, primitive_called, primitive_jvps, primitive_transposes
 from tangrad.autodiff import JVPTrace as JVPTrace
@@ -15,6 +15,16 @@ from tangrad.autodiff import instantiate as instantiate_zeros
 from tangrad.autodiff import is_linear as is_undefined_primal
 from tangrad.autodiff import zeros
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from tangrad._compat.primitives import Rule
+    from tangrad.autodiff import Linear
+    from tangrad.typing import Value, Values
+
+    Tangents: TypeAlias = tuple[Value | Zero, ...]
+
+
 add_jaxvals = add_tangents
 add_jaxvals_p = primitive_called(__name__, "add_jaxvals_p")
 zeros_like_aval = zeros
@@ -23,14 +33,14 @@ zeros_like_aval = zeros
 def defjvp(primitive: Primitive, *rules: Callable[..., object]) -> None:
     """Derivatives by one argument each: `rule(tangent, *primals, **params)`, None where there is none."""
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[object], **params: object) -> tuple[Any, Any]:
+    def jvp(primals: Values, tangents: Tangents, **params: object) -> tuple[Value, Value | Zero]:
         out = primitive.bind(*primals, **params)
         parts = [
             rule(tangent, *primals, **params)
             for rule, tangent in zip(rules, tangents, strict=True)
             if rule is not None and type(tangent) is not Zero
         ]
-        total: Any = Zero.from_primal_value(out)
+        total: Value | Zero = Zero.from_primal_value(out)
         for part in parts:
             total = add_tangents(total, part)
         return out, total
@@ -41,9 +51,9 @@ def defjvp(primitive: Primitive, *rules: Callable[..., object]) -> None:
 def defjvp2(primitive: Primitive, *rules: Callable[..., object]) -> None:
     """As `defjvp`, of rules that are given the result, too: `rule(tangent, result, *primals, **params)`."""
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[object], **params: Any) -> tuple[Any, Any]:
+    def jvp(primals: Values, tangents: Tangents, **params: object) -> tuple[Value, Value | Zero]:
         out = primitive.bind(*primals, **params)
-        total: Any = Zero.from_primal_value(out)
+        total: Value | Zero = Zero.from_primal_value(out)
         for rule, tangent in zip(rules, tangents, strict=True):
             if rule is not None and type(tangent) is not Zero:
                 total = add_tangents(total, rule(tangent, out, *primals, **params))
@@ -72,7 +82,7 @@ def defbilinear(primitive: Primitive, left: Callable[..., object], right: Callab
         lambda tangent, x, y, **params: bind(x, tangent, **params),
     )
 
-    def transpose(cotangent: object, x: Any, y: object, **params: Any) -> tuple[Any, Any]:
+    def transpose(cotangent: object, x: Value | Linear, y: Value | Linear, **params: object) -> tuple[object, object]:
         if is_undefined_primal(x):
             return left(cotangent, x, y, **params), None
         return None, right(cotangent, x, y, **params)
@@ -83,14 +93,14 @@ def defbilinear(primitive: Primitive, left: Callable[..., object], right: Callab
 def deflinear2(primitive: Primitive, transpose: Callable[..., object]) -> None:
     """Say that a primitive is linear in all its arguments, and how it is transposed."""
 
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    def jvp(primals: Values, tangents: Tangents, **params: object) -> tuple[Value | Values, Value | Values]:
         return primitive.bind(*primals, **params), primitive.bind(*map(instantiate_zeros, tangents), **params)
 
     primitive_jvps[primitive] = jvp
     primitive_transposes[primitive] = transpose
 
 
-def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
+def get_primitive_transpose(primitive: Primitive) -> Rule:
     """The transpose rule that a package gave a primitive. Raises NotImplementedError where none did."""
     try:
         return primitive_transposes[primitive]

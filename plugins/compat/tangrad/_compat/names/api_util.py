@@ -24,20 +24,20 @@ def debug_info(
     return DebugInfo(traced_for, getattr(function, "__name__", repr(function)))
 
 
-def flatten_fun(function: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], Any]]:
+def flatten_fun(function: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], PyTreeDef]]:
     """The function of leaves, of positional and keyword arguments, and one that returns the structure of its result."""
     return _flattened(function, lambda leaves: in_tree.unflatten(leaves))
 
 
-def flatten_fun_nokwargs(function: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], Any]]:
+def flatten_fun_nokwargs(function: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], PyTreeDef]]:
     """As `flatten_fun`, of positional arguments alone."""
     return _flattened(function, lambda leaves: (in_tree.unflatten(leaves), {}))
 
 
-def _flattened(function: WrappedFun, arguments: Callable[[Any], Any]) -> tuple[WrappedFun, Callable[[], Any]]:
-    structures: list[object] = []
+def _flattened(function: WrappedFun, arguments: Callable[[Any], Any]) -> tuple[WrappedFun, Callable[[], PyTreeDef]]:
+    structures: list[PyTreeDef] = []
 
-    def flat(*leaves: object) -> Any:
+    def flat(*leaves: object) -> list[object]:
         args, kwargs = arguments(leaves)
         out, structure = tree.flatten(function.call_wrapped(*args, **kwargs))
         structures[:] = [structure]
@@ -51,7 +51,7 @@ def argnums_partial(
     dyn_argnums: int | Sequence[int],
     args: Sequence[object],
     require_static_args_hashable: bool = True,
-) -> tuple[WrappedFun, tuple[Any, ...]]:
+) -> tuple[WrappedFun, tuple[object, ...]]:
     """The function of the arguments at `dyn_argnums` alone, the others being fixed, and those arguments.
 
     Raises:
@@ -104,7 +104,7 @@ def donation_vector(
     return tuple([donated for donated, part in parts for _ in range(part.num_leaves)])
 
 
-def _keys(structure: PyTreeDef) -> list[Any]:
+def _keys(structure: PyTreeDef) -> list[str]:
     return list(structure.unflatten(range(structure.num_leaves))) if structure.num_leaves else []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad._compat.primitives import Primitive
 from tangrad._compat.primitives import axis_primitive_batchers as axis_primitive_batchers
@@ -14,6 +14,10 @@ from tangrad.batching import broadcast_axis, match_axes, move_axis
 from tangrad.batching import register_vmappable as register_vmappable
 from tangrad.batching import vmappables as vmappables
 from tangrad.typing import Value
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dims, Values
+
 
 not_mapped = None
 NotMapped = type(None)
@@ -37,7 +41,7 @@ def broadcast(x: object, size: int, axis: int, mesh_axis: object = None) -> Valu
 def defbroadcasting(primitive: Primitive) -> None:
     """Say that a primitive acts element by element on operands that broadcast to one shape."""
 
-    def rule(args: Sequence[Any], dims: Sequence[int | None], **params: object) -> tuple[Any, Any]:
+    def rule(args: Values, dims: Dims, **params: object) -> tuple[Value | Values, Dims | int | None]:
         size = next(arg.shape[dim] for arg, dim in zip(args, dims, strict=True) if dim is not None)
         operands, dim = match_axes(args, dims, size)
         out = primitive.bind(*operands, **params)
@@ -62,8 +66,8 @@ def defreducer(primitive: Primitive, identity: object = None) -> None:
     """Say that a primitive reduces along `axes`, its parameter, which are counted anew where its operand is mapped."""
 
     def rule(
-        args: Sequence[Any], dims: Sequence[int | None], *, axes: Sequence[int], **params: object
-    ) -> tuple[Any, Any]:
+        args: Values, dims: Dims, *, axes: Sequence[int], **params: object
+    ) -> tuple[Value | Values, Dims | int | None]:
         (x,), (dim,) = args, dims
         others = [axis for axis in range(x.ndim) if axis != dim]
         reduced = tuple([others[axis] for axis in axes])

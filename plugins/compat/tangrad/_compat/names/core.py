@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,13 +42,17 @@ from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensi
 from tangrad.errors import JaxprTypeError as JaxprTypeError
 from tangrad.typing import DType
 
+if TYPE_CHECKING:
+    from tangrad.core import ShapedArray as Plain
+
+
 Atom = Var | Literal
 Effects = frozenset
 Token = AbstractToken
 array_types = frozenset([np.ndarray, np.generic, Array])
 
 
-def concrete_or_error(force: Callable[[Any], object] | None, value: object, context: str = "") -> Any:
+def concrete_or_error(force: Callable[..., object] | None, value: object, context: str = "") -> Any:
     """`force` of a concrete value, or the error that states what for a tracer was looked at."""
     found = _concrete_or_error(value, context)
     return found if force is None else force(found)
@@ -84,14 +88,14 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
         yield from jaxprs_in_params(equation.params)
 
 
-def mapped_aval(size: int, axis: int | None, aval: Any) -> ShapedArray:
+def mapped_aval(size: int, axis: int | None, aval: Plain) -> Plain:
     """The type of one example of what is mapped along `axis`."""
     if axis is None:
         return aval
     return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
 
 
-def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: object = None) -> ShapedArray:
+def unmapped_aval(size: int, axis: int | None, aval: Plain, explicit_mesh_axis: object = None) -> Plain:
     """The type of all examples, along `axis`, of one of type `aval`."""
     if axis is None:
         return aval

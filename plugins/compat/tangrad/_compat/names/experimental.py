@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import tangrad
 from tangrad import numpy as jnp
 from tangrad.core import AbstractValue, Array
+
+if TYPE_CHECKING:
+    from tangrad.core import Device
 
 
 class MutableArray:
@@ -80,7 +83,7 @@ class ProcessFailureError(RuntimeError):
 
 
 @contextmanager
-def live_devices(devices: Sequence[object]) -> Iterator[list[Any]]:
+def live_devices(devices: Sequence[Device]) -> Iterator[list[Device]]:
     """The devices of `devices` whose processes live: all of them, since a process that is lost ends the others.
 
     Raises ValueError for a device that there is not.
@@ -176,7 +179,7 @@ class AvalMutableQDD(AvalQDD):
 class aval_property:  # noqa: N801 - as `property`
     """A property of values that is computed of their types."""
 
-    def __init__(self, fget: Callable[[Any], object] | None) -> None:
+    def __init__(self, fget: Callable[..., object] | None) -> None:
         self.fget = fget
 
 
@@ -197,5 +200,5 @@ class _EffectTypes:
 control_flow_allowed_effects = _EffectTypes()
 
 
-def register_hitype(value_type: type[object], aval_of: Callable[[Any], object]) -> None:
+def register_hitype(value_type: type[object], aval_of: Callable[..., object]) -> None:
     """Say of which type values of a class are. No trace asks: such values are no operands here."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial, wraps
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 class DebugInfo(NamedTuple):
@@ -24,7 +29,7 @@ class WrappedFun:
         debug_info: what errors say of it.
     """
 
-    def __init__(self, call: Callable[..., Any], debug_info: DebugInfo, f: Callable[..., object]) -> None:
+    def __init__(self, call: Callable[..., object], debug_info: DebugInfo, f: Callable[..., object]) -> None:
         self.call_wrapped: Any = call
         self.debug_info = debug_info
         self.f = f
@@ -43,12 +48,12 @@ def wrap_init(
     return WrappedFun(call, debug_info or DebugInfo(), f)
 
 
-def transformation(generator: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., WrappedFun]:
+def transformation(generator: Callable[..., Generator[Any, object, Any]]) -> Callable[..., WrappedFun]:
     """What wraps functions by a generator function, which yields arguments, is sent the result, yields another."""
 
     @wraps(generator)
     def wrap(function: WrappedFun, *fixed: object) -> WrappedFun:
-        def call(*args: object, **kwargs: object) -> Any:
+        def call(*args: object, **kwargs: object) -> object:
             steps = generator(*fixed, *args, **kwargs)
             inner_args, inner_kwargs = next(steps)
             return steps.send(function.call_wrapped(*inner_args, **inner_kwargs))
@@ -70,14 +75,14 @@ def transformation2(change: Callable[..., object]) -> Callable[..., WrappedFun]:
 
 
 def transformation_with_aux(
-    generator: Callable[..., Generator[Any, Any, Any]],
-) -> Callable[..., tuple[WrappedFun, Any]]:
+    generator: Callable[..., Generator[Any, object, Any]],
+) -> Callable[..., tuple[WrappedFun, Callable[[], Any]]]:
     """As `transformation`, of a generator function that yields the result and something beside it.
 
     What wraps a function returns a function of no arguments, too, which gives what was beside the latest result.
     """
 
-    def change(function: Any, store: Store, *args: object, **kwargs: object) -> Any:
+    def change(function: Callable[..., Any], store: Store, *args: object, **kwargs: object) -> Any:
         steps = generator(*args, **kwargs)
         inner_args, inner_kwargs = next(steps)
         out, beside = steps.send(function(*inner_args, **inner_kwargs))
@@ -87,7 +92,7 @@ def transformation_with_aux(
     return wraps(generator)(transformation_with_aux2(change))
 
 
-def transformation_with_aux2(change: Callable[..., object]) -> Callable[..., tuple[WrappedFun, Any]]:
+def transformation_with_aux2(change: Callable[..., object]) -> Callable[..., tuple[WrappedFun, Callable[[], Any]]]:
     """As `transformation_with_aux`, of `change(function, store, *fixed, *args, **kwargs)`, which stores it."""
 
     @wraps(change)
@@ -136,12 +141,12 @@ def merge_linear_aux(first: Callable[[], object], second: Callable[[], object]) 
     return found[0]
 
 
-def cache(call: Callable[..., object], *, explain: object = None) -> Callable[..., Any]:
+def cache(call: Callable[..., T], *, explain: object = None) -> Callable[..., T]:
     """Keep what `call(function, *args)` returned, for each function that was wrapped alike and for arguments."""
-    kept: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+    kept: WeakKeyDictionary[WrappedFun, dict[tuple[object, ...], T]] = WeakKeyDictionary()
 
     @wraps(call)
-    def looked_up(function: WrappedFun, *args: object) -> object:
+    def looked_up(function: WrappedFun, *args: object) -> T:
         results = kept.setdefault(function, {})
         if args not in results:
             results[args] = call(function, *args)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad import lax
 from tangrad import numpy as jnp
 from tangrad.core import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tangrad.typing import ArrayLike
+
 
 __all__ = ["einsum", "expand_dims", "shape"]
 
@@ -45,7 +51,7 @@ def __getattr__(name: str) -> FunctionType:
     return renamed(getattr(jnp, name), name)
 
 
-def renamed(function: Any, name: str) -> FunctionType:
+def renamed(function: Callable[..., object], name: str) -> FunctionType:
     """The same function with another `__name__`."""
     copy = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
@@ -69,11 +75,11 @@ def einsum(*operands: object, _dot_general: object = None, **options: Any) -> Ar
     return jnp.einsum(*operands, **options)
 
 
-def expand_dims(a: Any, axis: Any) -> Array:
+def expand_dims(a: ArrayLike, axis: Any) -> Array:
     """As `tangrad.numpy.expand_dims`. `axis`: an integer, or a sequence of them of any kind, such as a range."""
     return jnp.expand_dims(a, axis if hasattr(axis, "__index__") else tuple(axis))
 
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike | None) -> tuple[int, ...]:
     """As `tangrad.numpy.shape`; of None, which stands for an argument that was left out, that of a number, ()."""
     return () if a is None else jnp.shape(a)

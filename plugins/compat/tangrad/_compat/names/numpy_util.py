@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tangrad.core import Array, as_array, dtypes
 from tangrad.extend import numpy
+
+if TYPE_CHECKING:
+    from tangrad.typing import ArrayLike
+
 
 __all__ = [
     "check_arraylike",
@@ -75,6 +79,6 @@ def promote_args_inexact(fun_name: str, *args: object) -> list[Array]:
     return promote_shapes(fun_name, *numpy.promote_inexact(fun_name, *args))
 
 
-def promote_args_numeric(fun_name: str, *args: Any) -> list[Array]:
+def promote_args_numeric(fun_name: str, *args: ArrayLike) -> list[Array]:
     """As `promote_args`; booleans become integers."""
     return promote_shapes(fun_name, *numpy.promote_numeric(fun_name, *args))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._compat.names.linear_util import WrappedFun
 from tangrad.autodiff import TapeTracer
 from tangrad.core import AbstractValue, ClosedJaxpr, Jaxpr, Literal, trace_to_closed_jaxpr
 from tangrad.core import dce_jaxpr as dce_jaxpr
 from tangrad.core.transformations import StagingTracer
+
+if TYPE_CHECKING:
+    from tangrad.core import Array, Var
+
 
 DynamicJaxprTracer = StagingTracer
 JaxprTracer = TapeTracer  # what stands for an unknown value while known ones are computed
@@ -25,7 +29,7 @@ class PartialVal(NamedTuple):
     """A value that is known (`(None, value)`), or of which only the type is (`(aval, None)`)."""
 
     aval: AbstractValue | None
-    const: Any
+    const: object
 
     @classmethod
     def known(cls, value: object) -> PartialVal:
@@ -44,7 +48,7 @@ class PartialVal(NamedTuple):
 
 def trace_to_jaxpr_dynamic(
     function: WrappedFun, in_avals: Sequence[AbstractValue], *, keep_inputs: Sequence[bool] | None = None, **_: object
-) -> tuple[Jaxpr, list[AbstractValue], list[Any]]:
+) -> tuple[Jaxpr, list[AbstractValue], list[Array]]:
     """The program of a function of flat arguments and results.
 
     Args:
@@ -62,7 +66,7 @@ def trace_to_jaxpr_dynamic(
     """
     kept = [True] * len(in_avals) if keep_inputs is None else keep_inputs
 
-    def of_kept(*args: object) -> Any:
+    def of_kept(*args: object) -> Sequence[object]:
         return function.call_wrapped(*[arg for arg, keep in zip(args, kept, strict=True) if keep])
 
     program = trace_to_closed_jaxpr(of_kept, list(in_avals), function.__name__)
@@ -71,7 +75,7 @@ def trace_to_jaxpr_dynamic(
 
 def dce_jaxpr_consts(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
-) -> tuple[Jaxpr, list[Any], list[bool]]:
+) -> tuple[Jaxpr, list[bool], list[bool]]:
     """As `dce_jaxpr`, and for each constant of the program whether it is left."""
     found, used = dce_jaxpr(jaxpr, list(used_outputs), instantiate)
     return found, [variable in found.constvars for variable in jaxpr.constvars], used
@@ -79,7 +83,7 @@ def dce_jaxpr_consts(
 
 def trace_to_jaxpr_nounits(
     function: WrappedFun, values: Sequence[PartialVal], instantiate: bool = False
-) -> tuple[ClosedJaxpr, list[PartialVal], list[Any]]:
+) -> tuple[ClosedJaxpr, list[PartialVal], list[object]]:
     """Compute of a flat function what depends on known arguments alone.
 
     Returns:
@@ -88,7 +92,7 @@ def trace_to_jaxpr_nounits(
     """
     places = [place for place, value in enumerate(values) if not value.is_known()]
 
-    def of_unknown(*args: object) -> Any:
+    def of_unknown(*args: object) -> Sequence[object]:
         given = dict(zip(places, args, strict=True))
         return function.call_wrapped(*[given.get(place, value.const) for place, value in enumerate(values)])
 
@@ -107,12 +111,12 @@ def trace_to_jaxpr_nounits(
 _UNKNOWN: object = object()
 
 
-def _known_results(program: ClosedJaxpr, args: Sequence[object]) -> list[Any]:
+def _known_results(program: ClosedJaxpr, args: Sequence[object]) -> list[object]:
     """Evaluate the equations whose operands are all known; functions that are compiled are looked into."""
     jaxpr = program.jaxpr
     env = {**dict(zip(jaxpr.constvars, program.consts, strict=True)), **dict(zip(jaxpr.invars, args, strict=True))}
 
-    def read(atom: Any) -> Any:
+    def read(atom: Var | Literal) -> object:
         return atom if isinstance(atom, Literal) else env[atom]
 
     for equation in jaxpr.eqns:

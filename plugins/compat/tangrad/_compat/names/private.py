@@ -24,6 +24,10 @@ from tangrad.errors import MissingDistributionError
 from tangrad.extend.jit import infer_other
 
 if TYPE_CHECKING:
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
     from types import ModuleType
 
     from tangrad.core import ShapedArray
@@ -99,17 +103,17 @@ ifrt_programs = SimpleNamespace()
 DType = np.dtype
 
 
-def dtype(x: Any) -> np.dtype[Any]:
+def dtype(x: object) -> DType:
     """The dtype of an array, a number or a dtype."""
     return as_dtype(getattr(x, "dtype", x) if not isinstance(x, type) else x)
 
 
-def to_complex_dtype(dtype: object) -> np.dtype[Any]:
+def to_complex_dtype(dtype: object) -> DType:
     """The complex dtype of the precision of a dtype."""
     return core_dtypes.to_complex_dtype(dtype)
 
 
-def to_inexact_dtype(dtype: object) -> np.dtype[Any]:
+def to_inexact_dtype(dtype: object) -> DType:
     """The dtype itself where it is inexact, else the floating one that stands for it."""
     return core_dtypes.to_inexact_dtype(dtype)
 
@@ -197,7 +201,7 @@ def include_frame(frame: FrameType) -> bool:
     return not frame.f_code.co_filename.startswith(tuple(_exclude_paths))
 
 
-def api_boundary(function: Callable[..., object], **options: object) -> Callable[..., Any]:
+def api_boundary(function: Callable[P, R], **options: object) -> Callable[P, R]:
     """The function itself: Tangrad's own functions see to the frames of errors."""
     return function
 

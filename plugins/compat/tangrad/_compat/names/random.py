@@ -12,7 +12,10 @@ from tangrad._compat.primitives import primitive_called
 from tangrad.core import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import ModuleType
+
+    from tangrad.typing import ArrayLike
 
 _random: ModuleType = tangrad.random
 threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl = (
@@ -38,7 +41,7 @@ def define_prng_impl(
     )
 
 
-def seed_with_impl(impl: object, seeds: Any) -> Array:
+def seed_with_impl(impl: object, seeds: ArrayLike) -> Array:
     """Keys of a generator of integers: one of a number, an array of keys of an array."""
     make = lambda seed: _random.key(seed, impl=impl)
     for _ in range(jnp.ndim(seeds)):
@@ -46,12 +49,12 @@ def seed_with_impl(impl: object, seeds: Any) -> Array:
     return make(seeds)
 
 
-def random_seed(seeds: object, impl: object) -> Array:
+def random_seed(seeds: ArrayLike, impl: object) -> Array:
     """As `seed_with_impl`."""
     return seed_with_impl(impl, seeds)
 
 
-def threefry_2x32(keypair: Any, count: object) -> Array:
+def threefry_2x32(keypair: Sequence[ArrayLike], count: ArrayLike) -> Array:
     """The cipher of numbers.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,16 @@ import tangrad
 from tangrad import tree
 from tangrad._compat.settings import config
 from tangrad.core import dtypes, get_aval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeAlias, TypeVar
+
+    from tangrad.typing import ArrayLike, DType, DTypeLike
+
+    Tolerance: TypeAlias = dict[DTypeLike, float] | float | None
+    T = TypeVar("T")
+
 
 # By how much values that were computed in different ways may differ; what is not here must be equal.
 _TOLERANCES = {"bfloat16": 1e-2, "float16": 1e-3, "float32": 1e-6, "float64": 1e-15, "complex64": 1e-6}
@@ -24,12 +34,12 @@ def __getattr__(name: str) -> object:
     return getattr(tangrad.test_util, name)
 
 
-def default_tolerance() -> dict[Any, float]:
+def default_tolerance() -> dict[DType, float]:
     """The tolerances by dtype."""
     return {dtypes.as_dtype(name): value for name, value in _TOLERANCES.items()}
 
 
-def tolerance(dtype: object, tol: Any = None) -> float:
+def tolerance(dtype: object, tol: Tolerance = None) -> float:
     """`tol` itself, its entry for the dtype if it is a dict by dtypes, or the default of the dtype."""
     wanted = dtypes.as_dtype(dtype)
     if isinstance(tol, dict):
@@ -38,7 +48,7 @@ def tolerance(dtype: object, tol: Any = None) -> float:
     return _TOLERANCES.get(str(wanted), 0.0) if tol is None else tol
 
 
-def check_close(xs: object, ys: object, atol: object = None, rtol: object = None, err_msg: str = "") -> None:
+def check_close(xs: object, ys: object, atol: Tolerance = None, rtol: Tolerance = None, err_msg: str = "") -> None:
     """Raise AssertionError where two trees of arrays differ by more than the coarser of their dtypes tolerates."""
 
     def check(x: object, y: object) -> None:
@@ -78,10 +88,10 @@ def num_float_bits(dtype: object) -> int:
     return int(dtypes.finfo(dtypes.as_dtype(dtype)).bits)
 
 
-def promote_like_jnp(function: Callable[..., object], inexact: bool = False) -> Callable[..., Any]:
+def promote_like_jnp(function: Callable[..., T], inexact: bool = False) -> Callable[..., T]:
     """A function of NumPy's whose arguments meet in a dtype as those of `jax.numpy` do."""
 
-    def call(*args: object, **kwargs: object) -> Any:
+    def call(*args: object, **kwargs: object) -> T:
         leaves, structure = tangrad.tree.flatten(args)
         found = tangrad.numpy.result_type(*leaves)
         dtype = dtypes.to_inexact_dtype(found) if inexact else found
@@ -105,7 +115,7 @@ def rand_int(rng: np.random.RandomState, low: int = 0, high: int | None = None) 
     return lambda shape, dtype: np.asarray(rng.randint(low, high, size=shape)).astype(dtype)
 
 
-def rand_positive(rng: np.random.RandomState) -> Callable[..., Any]:
+def rand_positive(rng: np.random.RandomState) -> Callable[..., np.ndarray]:
     """A function of shape and dtype that draws positive numbers."""
     draw = rand_default(rng)
     return lambda shape, dtype: np.abs(draw(shape, dtype)) + np.asarray(1, dtype)
@@ -148,8 +158,8 @@ class JaxTestCase(unittest.TestCase):
         desired: Any,
         *,
         check_dtypes: bool = True,
-        atol: Any = None,
-        rtol: Any = None,
+        atol: Tolerance = None,
+        rtol: Tolerance = None,
         err_msg: str = "",
     ) -> None:
         """Fail where arrays differ by more than their dtypes tolerate."""
@@ -158,7 +168,7 @@ class JaxTestCase(unittest.TestCase):
             self.assertDtypesMatch(actual, desired)
         check_close(actual, desired, atol, rtol, err_msg)
 
-    def assertAllClose(self, actual: Any, desired: Any, **options: Any) -> None:
+    def assertAllClose(self, actual: object, desired: object, **options: Any) -> None:
         """As `assertArraysAllClose`, of trees of arrays."""
         options.pop("canonicalize_dtypes", None)
         self.assertEqual(tangrad.tree.structure(actual), tangrad.tree.structure(desired))
@@ -177,11 +187,12 @@ def _settings(values: dict[str, object]) -> Iterator[None]:
             config.update(name, value)
 
 
-def with_config(**values: object) -> Callable[..., Any]:
+def with_config(**values: object) -> Callable[[T], T]:
     """A decorator of classes of tests: settings that hold in them."""
 
-    def wrap(cls: Any) -> Any:
-        cls._default_config = {**cls._default_config, **values}
+    def wrap(cls: T) -> T:
+        own: Any = cls
+        own._default_config = {**own._default_config, **values}
         return cls
 
     return wrap

@@ -6,11 +6,16 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 from tangrad import config
 
 T = TypeVar("T")
+
+if TYPE_CHECKING:
+    A = TypeVar("A")
+    B = TypeVar("B")
+    C = TypeVar("C")
 
 
 def safe_zip(*sequences: Iterable[object]) -> list[tuple[Any, ...]]:
@@ -43,15 +48,15 @@ def foreach(function: Callable[..., object], *sequences: Iterable[object]) -> No
     safe_map(function, *sequences)
 
 
-def unzip2(pairs: Iterable[tuple[object, object]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def unzip2(pairs: Iterable[tuple[A, B]]) -> tuple[tuple[A, ...], tuple[B, ...]]:
     """The first ones and the second ones of pairs; of none, two empty tuples."""
     listed = list(pairs)
     return tuple([first for first, _ in listed]), tuple([second for _, second in listed])
 
 
 def unzip3(
-    triples: Iterable[tuple[object, object, object]],
-) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    triples: Iterable[tuple[A, B, C]],
+) -> tuple[tuple[A, ...], tuple[B, ...], tuple[C, ...]]:
     """As `unzip2`, of triples."""
     listed = list(triples)
     return tuple([a for a, _, _ in listed]), tuple([b for _, b, _ in listed]), tuple([c for _, _, c in listed])
@@ -162,7 +167,9 @@ def wrap_name(transform_name: str, name: str) -> str:
     return f"{transform_name}({name})"
 
 
-def wraps(wrapped: Any, namestr: str | None = None, docstr: str | None = None, **kwargs: object) -> Callable[[T], T]:
+def wraps(
+    wrapped: Callable[..., object], namestr: str | None = None, docstr: str | None = None, **kwargs: object
+) -> Callable[[T], T]:
     """As `functools.wraps`; `namestr` and `docstr` say the name and the text with `{fun}` and `{doc}` in them."""
 
     def wrap(function: T) -> T:
@@ -176,7 +183,7 @@ def wraps(wrapped: Any, namestr: str | None = None, docstr: str | None = None, *
     return wrap
 
 
-def curry(function: Callable[..., object]) -> Callable[..., Any]:
+def curry(function: Callable[..., T]) -> Callable[..., Callable[..., T]]:
     """The function that takes the first arguments, and returns one of the others."""
     return functools.partial(functools.partial, function)
 
@@ -220,7 +227,7 @@ class HashableFunction:
     def __hash__(self) -> int:
         return hash((self.f.__code__, self.closure))
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.f(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -235,10 +242,10 @@ def as_hashable_function(closure: object) -> Callable[..., HashableFunction]:
 class HashablePartial:
     """A partial application that is equal to others of the same function and arguments."""
 
-    def __init__(self, function: Callable[..., object], *args: Any, **kwargs: object) -> None:
+    def __init__(self, function: Callable[..., object], *args: object, **kwargs: object) -> None:
         self.f, self.args, self.kwargs = function, args, kwargs
 
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         return self.f, self.args, tuple(sorted(self.kwargs.items()))
 
     def __eq__(self, other: object) -> bool:
@@ -247,13 +254,13 @@ class HashablePartial:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def __call__(self, *args: Any, **kwargs: object) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.f(*self.args, *args, **self.kwargs, **kwargs)
 
 
 def toposort(ends: Sequence[object]) -> list[object]:
     """What `ends` and their `parents` are, each after its own parents."""
-    found: dict[int, Any] = {}
+    found: dict[int, object] = {}
 
     def visit(node: Any) -> Iterator[Any]:
         for parent in node.parents:
