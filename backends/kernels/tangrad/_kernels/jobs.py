@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad.core import Primitive, ShapedArray, dtypes
 from tangrad.extend.lax import (
@@ -21,6 +21,10 @@ from tangrad.extend.lax import (
     tanh_p,
     top_k_p,
 )
+
+if TYPE_CHECKING:
+    from tangrad.lax import ConvDimensionNumbers
+
 
 # As in native/kernel.h.
 NAMES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -143,7 +147,13 @@ PRODUCTS = 1 << 16  # in all
 
 
 def _convolution(
-    x: ShapedArray, y: ShapedArray, *, dimension_numbers: Any, window_strides: Any, padding: Any, **params: Any
+    x: ShapedArray,
+    y: ShapedArray,
+    *,
+    dimension_numbers: ConvDimensionNumbers,
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    **params: Any,
 ) -> Job | None:
     number = number_of(x, ("float32", "float64"))
     if number is None or y.dtype != x.dtype or not (is_known(x) and is_known(y)) or x.ndim != 4:

@@ -42,9 +42,9 @@ def handler(name: str) -> Callable[..., object]:
     return getattr(library(), f"tangrad_{name}_xla")
 
 
-def replacing(kind: str, rules: Mapping[Primitive, object]) -> RuleSet[Any]:
+def replacing(kind: str, rules: Mapping[Primitive, Callable[..., object]]) -> RuleSet:
     """The rules of a family in the place of those that there are: none where there is no library."""
-    made: RuleSet[Any] = RuleSet(kind, api=1, override=True)
+    made: RuleSet = RuleSet(kind, api=1, override=True)
     if library() is not None:
         made.table(rules)
     return made

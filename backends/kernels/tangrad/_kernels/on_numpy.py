@@ -56,7 +56,7 @@ def caller(job: Job, out_avals: Sequence[ShapedArray]) -> Callable[..., tuple[np
     return run
 
 
-def rule_set(jobs: Mapping[Primitive, Describe], more: Mapping[Primitive, Kernel] | None = None) -> RuleSet[Any]:
+def rule_set(jobs: Mapping[Primitive, Describe], more: Mapping[Primitive, Kernel] | None = None) -> RuleSet:
     """The rules of a family's equations."""
     made = {primitive: rule(primitive, describe) for primitive, describe in jobs.items()}
     return replacing(KIND, {**made, **(more or {})})

@@ -58,7 +58,7 @@ def target(job: Job) -> str:
     return name
 
 
-def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet[Any]:
+def rule_set(jobs: Mapping[Primitive, Describe]) -> RuleSet:
     """The rules of a family's equations."""
     return replacing(KIND, {primitive: _rule(primitive, describe) for primitive, describe in jobs.items()})
 
@@ -99,6 +99,6 @@ FUNCTION_RULES = {
 }
 
 
-def function_rules() -> RuleSet[Any]:
+def function_rules() -> RuleSet:
     """The rules of functions of each element."""
     return replacing(KIND, FUNCTION_RULES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tangrad.extend.backend_numpy import FRESH, Kernel, Method, Stored, Ufunc
 from tangrad.extend.lax import GatherScatterMode, gather_p, scatter_add_p, select_n_p
 
 if TYPE_CHECKING:
-    from tangrad.extend.backend_numpy import Lowering
+    from tangrad.extend.backend_numpy import Lowering, Step, Value
     from tangrad.typing import DTypeLike, Params
 
 OF_PLACES = ("int32", "int64", "uint32")
@@ -42,7 +42,7 @@ def _before_wrapping(ctx: Lowering, stored: Stored, size: int) -> tuple[Stored, 
     return plain, size
 
 
-def _is(step: Any, ufunc: object, x: Stored, number: int) -> bool:
+def _is(step: Step | None, ufunc: object, x: Stored, number: int) -> bool:
     """Whether a step is `ufunc(x, number)`."""
     if step is None or not isinstance(step.function, Ufunc) or step.function.ufunc is not ufunc:
         return False
@@ -50,7 +50,7 @@ def _is(step: Any, ufunc: object, x: Stored, number: int) -> bool:
     return step.inputs[0] is x and constant is not None and constant.size == 1 and int(constant.reshape(())) == number
 
 
-def _gather(ctx: Lowering, x: object, indices: Any, **params: object) -> Any:
+def _gather(ctx: Lowering, x: Value, indices: Value, **params: object) -> Value:
     """Whole rows along the first axis."""
     operand, places = ctx.in_avals
     if not _takes_rows(operand, places, ctx.out_aval, params) or indices.stored.shape != indices.shape:
@@ -82,7 +82,7 @@ def _bytes(value: object, dtype: DTypeLike) -> int:
         return int.from_bytes(np.asarray(value).astype(dtype).tobytes().ljust(8, b"\0"), "little", signed=True)
 
 
-def _scatter_add(ctx: Lowering, x: object, indices: Any, updates: Any, **params: object) -> Any:
+def _scatter_add(ctx: Lowering, x: Value, indices: Value, updates: Value, **params: object) -> Value:
     """One number, added to elements of a vector as often as the places say."""
     operand, places, _ = ctx.in_avals
     if updates.stored.size != 1 or indices.stored.shape != indices.shape or not _counts(operand, places, params):
@@ -114,7 +114,7 @@ def _counts(operand: ShapedArray, places: ShapedArray, params: Params) -> bool:
     return not windows and few and params["mode"] is not GatherScatterMode.CLIP
 
 
-def rule_set() -> RuleSet[Any]:
+def rule_set() -> RuleSet:
     """The rules of the family."""
     return replacing(KIND, {gather_p: Kernel(_gather), scatter_add_p: Kernel(_scatter_add)})
 

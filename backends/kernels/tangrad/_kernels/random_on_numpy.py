@@ -13,7 +13,7 @@ from tangrad.extend.backend_numpy import Kernel
 from tangrad.extend.random import THREEFRY, random_bits_p, random_normal_p, random_uniform_p
 
 if TYPE_CHECKING:
-    from tangrad.extend.backend_numpy import Lowering
+    from tangrad.extend.backend_numpy import Lowering, Value
 
 MANY = 1 << 12  # words
 WORD = (1 << 32) - 1
@@ -30,7 +30,7 @@ def _bits(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...], partitio
 def _of_bits(primitive: Primitive) -> Kernel:
     """A rule for floats of single precision: what they are defined by, which begins with bits."""
 
-    def emit(ctx: Lowering, keys: Any, **params: Any) -> Any:
+    def emit(ctx: Lowering, keys: Value, **params: Any) -> Value:
         job = _bits(*ctx.in_avals, bit_width=32, shape=params["shape"], partitionable=params["partitionable"])
         if job is None or dtypes.dtype_name(params["dtype"]) != "float32":
             return replaced(KIND, primitive)(ctx, keys, **params)
@@ -39,7 +39,7 @@ def _of_bits(primitive: Primitive) -> Kernel:
     return Kernel(emit)
 
 
-def rule_set() -> RuleSet[Any]:
+def rule_set() -> RuleSet:
     """The rules of the family."""
     of_bits = {primitive: _of_bits(primitive) for primitive in (random_normal_p, random_uniform_p)}
     return replacing(KIND, {random_bits_p: rule(random_bits_p, _bits), **of_bits})

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # As in native/rows.cc.
 ALL, OF_ROW, OF_COLUMN, ONE = range(4)
-OPERATIONS: dict[Any, int] = {
+OPERATIONS: dict[object, int] = {
     np.add: 0,
     np.subtract: 1,
     np.multiply: 2,

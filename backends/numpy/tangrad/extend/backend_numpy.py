@@ -13,6 +13,6 @@ __getattr__, __dir__ = door(
         "tangrad._backend_numpy.functions": "Method Opaque Reduction Ufunc",
         "tangrad._backend_numpy.kernels": "ELEMENTWISE FRESH UNKNOWN VIEW Kernel composed inlined kernel ufunc",
         "tangrad._backend_numpy.lowering": "Lowering",
-        "tangrad._backend_numpy.program": "Program Step Stored",
+        "tangrad._backend_numpy.program": "Program Step Stored Value",
     },
 )

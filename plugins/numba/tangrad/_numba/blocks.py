@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from tangrad._numba.loops import (
 )
 from tangrad.core import Literal, Var
 
+if TYPE_CHECKING:
+    from tangrad.core import Array
+
+
 MOST_ELEMENTS = 1 << 25  # of the working memory of one element type
 
 
@@ -40,7 +44,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
-        self.constants: list[Any] = []
+        self.constants: list[np.ndarray] = []
         self._count = 0
         self._equations = 0
 
@@ -55,7 +59,7 @@ class Memory:
         if self._equations > most:
             raise UnsupportedError("too many equations")
 
-    def given(self, const: Any) -> Number | View:
+    def given(self, const: Array) -> Number | View:
         """A constant of a jaxpr: arrays are further arguments."""
         array = getattr(const, "ndarray", None)
         array = np.asarray(const.to_numpy() if array is None else array)
@@ -93,7 +97,7 @@ class Block:
 
     # --- values ----------------------------------------------------------------------------------------------------
 
-    def read(self, atom: Any) -> Value:
+    def read(self, atom: Var | Literal) -> Value:
         """The value of a variable or literal."""
         if isinstance(atom, Literal):
             return self.constant(atom.ndarray)

@@ -27,6 +27,9 @@ from tangrad.core.tools import cache_folder
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from tangrad.core import ShapedArray
+    from tangrad.typing import Params
+
 # --- The folder in which numba keeps what it compiled -----------------------------------------------------------------
 # Numba files machine code under the source file that it comes from. The text of each program is such a file, named
 # after its contents; it has a fixed time, so that each process finds what others have compiled.
@@ -94,7 +97,7 @@ class Stacked:
     """A result that the function writes into an array of the caller."""
 
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: np.dtype
 
 
 @dataclass(frozen=True)
@@ -124,12 +127,14 @@ class Program:
     text: str
     working: tuple[tuple[str, int], ...]
     codes: tuple[str, ...]
-    constants: tuple[Any, ...]
+    constants: tuple[np.ndarray, ...]
     results: tuple[Stacked | Kept, ...]
     length: int | None
 
 
-def loop_program(identity: str, params: Any, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> Program:
+def loop_program(
+    identity: str, params: Params, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
+) -> Program:
     """The program of a scan or while loop. Raises UnsupportedError."""
     memory = Memory()
     block = Block(memory)
@@ -212,7 +217,7 @@ def _array(code: str, readonly: bool) -> Any:
     return types.Array(_TYPES[code], 1, "C", readonly=readonly)
 
 
-def _of(dtype: Any) -> Hashable:
+def _of(dtype: np.dtype) -> Hashable:
     return _TYPES["b1" if dtype.kind == "b" else f"{dtype.kind}{dtype.itemsize}"]
 
 
@@ -252,7 +257,7 @@ def array_function(program: Program, stretch: int) -> Callable[..., tuple[np.nda
 
 
 def loop_function(
-    identity: str, params: object, in_avals: Sequence[object], out_avals: Sequence[object], stretch: int
+    identity: str, params: Params, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], stretch: int
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """The function. Raises UnsupportedError, and what numba raises."""
     return array_function(loop_program(identity, params, in_avals, out_avals), stretch)

@@ -7,11 +7,15 @@ is converted back, which wraps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tangrad._numba.loops import CODES, UnsupportedError, code_of
+
+if TYPE_CHECKING:
+    from tangrad.extend.lax import RoundingMethod
+
 
 Text = Callable[..., str]
 
@@ -131,7 +135,7 @@ def _select(codes: list[str], which: str, *cases: str) -> str:
     return text
 
 
-def _round(code: str, x: str, rounding_method: Any) -> str:
+def _round(code: str, x: str, rounding_method: RoundingMethod) -> str:
     if not _is_float(code):
         raise UnsupportedError("rounding of integers")
     return f"{'rint' if rounding_method.name == 'TO_NEAREST_EVEN' else 'away'}_{code}({x})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import JaxprEqn, Literal
 from tangrad.core.settings import define_setting, is_checking_values
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tangrad.core import ClosedJaxpr, Jaxpr, Primitive, ShapedArray
+    from tangrad.typing import Params
 
 
 # --- Which loops are compiled: the setting ----------------------------------------------------------------------------
@@ -88,7 +89,7 @@ class Cost:
     stretch: int
 
 
-def cost_of_loop(identity: str, params: Any) -> Cost | None:
+def cost_of_loop(identity: str, params: Params) -> Cost | None:
     """The cost of a scan or while loop; None where its sizes are not known."""
     trips = params["length"] if identity == "control_flow.scan" else UNKNOWN_TRIPS
     try:
@@ -134,7 +135,7 @@ def _of_element(eqn: JaxprEqn) -> tuple[float, float]:
     return costs[2:] if eqn.outvars[0].aval.dtype == "float64" else costs[:2]
 
 
-def _inner(eqn: JaxprEqn) -> Iterator[Any]:
+def _inner(eqn: JaxprEqn) -> Iterator[Jaxpr | ClosedJaxpr]:
     return iter(sub_jaxprs(eqn.params)) if eqn.params else iter(())
 
 
@@ -157,7 +158,7 @@ class Loops:
     """The compiler of loops: see `tangrad.extend.backend_numpy.LoopCompiler`."""
 
     def compile_loop(
-        self, primitive: Primitive, params: object, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
+        self, primitive: Primitive, params: Params, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
     ) -> Callable[..., tuple[np.ndarray, ...]] | None:
         """A loop as function of arrays; None where it does not pay, or where there is something that has no code."""
         chosen = numba_loops.value

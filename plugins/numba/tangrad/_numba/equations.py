@@ -13,7 +13,7 @@ from tangrad._numba.loops import Loop, Member, Number, UnsupportedError, Value, 
 from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, decomposition_jaxpr
 
 if TYPE_CHECKING:
-    from tangrad.core import Jaxpr, ShapedArray
+    from tangrad.core import Jaxpr, ShapedArray, Var
     from tangrad.typing import Params
 
 # --- Loops and conditions: blocks within blocks -----------------------------------------------------------------------
@@ -246,7 +246,7 @@ def nested(block: Block, run: Run) -> tuple[Value, ...]:
 
 
 def cond(
-    block: Block, evaluate: Any, operands: Sequence[Value], params: Params, out: Sequence[Any]
+    block: Block, evaluate: Any, operands: Sequence[Value], params: Params, out: Sequence[ShapedArray]
 ) -> tuple[Value, ...]:
     """A choice of programs: each writes its results to the same places."""
     branches = params["branches"]
@@ -326,7 +326,7 @@ def _needed(jaxpr: Jaxpr) -> list[JaxprEqn]:
     return found
 
 
-def _run(block: Block, eqns: Sequence[JaxprEqn], outvars: Sequence[object]) -> None:
+def _run(block: Block, eqns: Sequence[JaxprEqn], outvars: Sequence[Var | Literal]) -> None:
     for position, eqn in enumerate(eqns):
         if eqn.primitive.identity == "structure.dynamic_update_slice":
             later = [atom for other in eqns[position + 1 :] for atom in other.invars]
@@ -335,7 +335,7 @@ def _run(block: Block, eqns: Sequence[JaxprEqn], outvars: Sequence[object]) -> N
         block.dead = frozenset()
 
 
-def _note_dead(block: Block, eqn: JaxprEqn, live: Sequence[Any]) -> None:
+def _note_dead(block: Block, eqn: JaxprEqn, live: Sequence[Var | Literal]) -> None:
     """Say which memory is not read after an equation, so that it may write there."""
     value = block.read(eqn.invars[0])
     if isinstance(value, View) and value.home in block.own:

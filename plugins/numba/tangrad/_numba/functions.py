@@ -53,12 +53,12 @@ _rint, _floor, _ceil, _fabs, _sqrt = [_llvm(name) for name in ("rint", "floor", 
 
 
 @_sums
-def plus(x: Any, y: Any) -> float:
+def plus(x: float, y: float) -> float:
     return x + y
 
 
 @_plain
-def quotient(x: Any, y: Any) -> float:
+def quotient(x: float, y: float) -> float:
     """Rounded to zero; -1 for a division by zero."""
     if y == 0:
         return -1
@@ -69,7 +69,7 @@ def quotient(x: Any, y: Any) -> float:
 
 
 @_plain
-def remainder(x: Any, y: Any) -> float:
+def remainder(x: float, y: float) -> float:
     """With the sign of `x`; `x` itself for a division by zero."""
     if y == 0:
         return x
@@ -152,7 +152,7 @@ def cos_f4(x: float) -> np.float32:
 
 
 @_close
-def _power_of_e(x: float) -> Any:
+def _power_of_e(x: float) -> tuple[float, int]:
     """exp(x), to 1e-11: zero below -150, infinite above 150 once it is float32."""
     x = 150.0 if x > 150.0 else (-150.0 if x < -150.0 else x)  # NaN stays
     n = _rint(x * 1.4426950408889634074)
@@ -229,7 +229,7 @@ def _logistic(x: float) -> float:
 
 
 @_plain
-def _rsqrt(x: float) -> Any:
+def _rsqrt(x: float) -> float:
     return 1.0 / _sqrt(x)
 
 
@@ -309,7 +309,7 @@ _OF_ONE = {
 _EXACT = {"rint": _rint, "floor": _floor, "ceil": _ceil, "fabs": _fabs, "sqrt": _sqrt}
 
 
-def namespace() -> dict[str, Any]:
+def namespace() -> dict[str, object]:
     """What generated code may name."""
     codes = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
     names: dict[str, Any] = {code: np.dtype(code).type for code in codes}

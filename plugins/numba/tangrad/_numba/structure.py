@@ -26,12 +26,15 @@ from tangrad._numba.loops import (
 
 if TYPE_CHECKING:
     from tangrad.core import ShapedArray
+    from tangrad.extend.lax import DotDimensionNumbers
 
 
 # --- Primitives that move elements: most are views --------------------------------------------------------------------
 
 
-def _broadcast(block: Block, out: object, x: Value, *, shape: Shape, broadcast_dimensions: Shape) -> Value:
+def _broadcast(
+    block: Block, out: Sequence[ShapedArray], x: Value, *, shape: Shape, broadcast_dimensions: Shape
+) -> Value:
     if isinstance(x, Number):
         return replace(x, shape=tuple(shape))
     return block.view(x).broadcast(tuple(shape), tuple(broadcast_dimensions))
@@ -63,23 +66,31 @@ def _squeeze(block: Block, out: Sequence[ShapedArray], x: Value, *, dimensions: 
     return _reshaped(block, x, out[0].shape)
 
 
-def _transpose(block: Block, out: Any, x: Value, *, permutation: Shape) -> Value:
+def _transpose(block: Block, out: Sequence[ShapedArray], x: Value, *, permutation: Shape) -> Value:
     if isinstance(x, Number):
         return replace(x, shape=out[0].shape)
     return block.view(x).transposed(tuple(permutation)) if permutation else x
 
 
-def _rev(block: Block, out: object, x: Value, *, dimensions: Shape) -> Value:
+def _rev(block: Block, out: Sequence[ShapedArray], x: Value, *, dimensions: Shape) -> Value:
     return x if isinstance(x, Number) else block.view(x).reversed(tuple(dimensions))
 
 
-def _slice(block: Block, out: Any, x: Value, *, start_indices: Shape, limit_indices: Shape, strides: Any) -> Value:
+def _slice(
+    block: Block,
+    out: Sequence[ShapedArray],
+    x: Value,
+    *,
+    start_indices: Shape,
+    limit_indices: Shape,
+    strides: Shape | None,
+) -> Value:
     if isinstance(x, Number):
         return replace(x, shape=out[0].shape)
     return block.view(x).sliced(start_indices, limit_indices, strides or (1,) * len(start_indices))
 
 
-def _split(block: Block, out: Any, x: Value, *, sizes: Shape, axis: int) -> tuple[Value, ...]:
+def _split(block: Block, out: Sequence[ShapedArray], x: Value, *, sizes: Shape, axis: int) -> tuple[Value, ...]:
     if isinstance(x, Number):
         return tuple([replace(x, shape=aval.shape) for aval in out])
     view, parts, start = block.view(x), [], 0
@@ -104,7 +115,7 @@ def _window(block: Block, view: View, starts: Sequence[Value], sizes: Shape) -> 
     return replace(view.moved(base, sizes), part=max(view.part, loop.part))
 
 
-def _dynamic_slice(block: Block, out: object, x: Value, *starts: Value, slice_sizes: Shape) -> Value:
+def _dynamic_slice(block: Block, out: Sequence[ShapedArray], x: Value, *starts: Value, slice_sizes: Shape) -> Value:
     if isinstance(x, Number):
         return replace(x, shape=tuple(slice_sizes))
     if not starts or any([_is_unsigned(start) for start in starts]):
@@ -116,7 +127,7 @@ def _is_unsigned(value: Value) -> bool:
     return value.code == "u8"
 
 
-def _dynamic_update_slice(block: Block, out: Any, x: Value, update: Value, *starts: Value) -> Value:
+def _dynamic_update_slice(block: Block, out: Sequence[ShapedArray], x: Value, update: Value, *starts: Value) -> Value:
     if not starts or any([_is_unsigned(start) for start in starts]):
         raise UnsupportedError("unsigned positions")
     if isinstance(x, View) and x.home in block.dead:
@@ -154,7 +165,9 @@ def _concatenate(block: Block, out: Sequence[ShapedArray], *xs: Value, dimension
     return replace(target, part=part)
 
 
-def _pad(block: Block, out: Any, x: Value, value: Value, *, padding_config: Any) -> Value:
+def _pad(
+    block: Block, out: Sequence[ShapedArray], x: Value, value: Value, *, padding_config: Sequence[tuple[int, int, int]]
+) -> Value:
     if any([low < 0 or high < 0 for low, high, _ in padding_config]):
         raise UnsupportedError("negative padding")
     target = block.memory.take(out[0].shape, code_of(out[0].dtype))
@@ -167,7 +180,7 @@ def _pad(block: Block, out: Any, x: Value, value: Value, *, padding_config: Any)
     return replace(target, part=_written_after(block, x, inner))
 
 
-def _iota(block: Block, out: object, *, dtype: object, shape: Shape, dimension: int) -> Value:
+def _iota(block: Block, out: Sequence[ShapedArray], *, dtype: object, shape: Shape, dimension: int) -> Value:
     loop = block.loop(tuple(shape), ())
     code = code_of(dtype)
     if code == "b1":
@@ -175,22 +188,22 @@ def _iota(block: Block, out: object, *, dtype: object, shape: Shape, dimension: 
     return block.result(loop.let(f"{code}({loop.count(dimension) if shape[dimension] != 1 else 0})", code))
 
 
-def _zeros(block: Block, out: Any, **params: object) -> Value:
+def _zeros(block: Block, out: Sequence[ShapedArray], **params: object) -> Value:
     code = code_of(out[0].dtype)
     return Number(literal(out[0].dtype.type(0), code), code, out[0].shape)
 
 
-def _move_axis(block: Block, out: object, x: Value, *, source: int, destination: int) -> Value:
+def _move_axis(block: Block, out: Sequence[ShapedArray], x: Value, *, source: int, destination: int) -> Value:
     axes = [axis for axis in range(len(x.shape)) if axis != source]
     axes.insert(destination, source)
     return _transpose(block, out, x, permutation=tuple(axes))
 
 
-def _broadcast_axis(block: Block, out: object, x: Value, *, shape: Shape, positions: Shape) -> Value:
+def _broadcast_axis(block: Block, out: Sequence[ShapedArray], x: Value, *, shape: Shape, positions: Shape) -> Value:
     return _broadcast(block, out, x, shape=shape, broadcast_dimensions=positions)
 
 
-def _append_dims(block: Block, out: Any, x: Value, *, sizes: Shape) -> Value:
+def _append_dims(block: Block, out: Sequence[ShapedArray], x: Value, *, sizes: Shape) -> Value:
     return _broadcast(block, out, x, shape=out[0].shape, broadcast_dimensions=tuple(range(len(x.shape))))
 
 
@@ -254,7 +267,7 @@ def _steps(name: str, code: str, element: str, local: bool) -> tuple[str, str, s
 
 
 def _reduction(name: str) -> Callable[..., Number | View | Member]:
-    def rule(block: Block, out: object, x: Value, *, axes: tuple[int, ...]) -> Value:
+    def rule(block: Block, out: Sequence[ShapedArray], x: Value, *, axes: tuple[int, ...]) -> Value:
         if not axes:
             return x
         if isinstance(x, Number):
@@ -264,7 +277,7 @@ def _reduction(name: str) -> Callable[..., Number | View | Member]:
     return rule
 
 
-def _sum_trailing(block: Block, out: object, x: Value, *, count: int) -> Value:
+def _sum_trailing(block: Block, out: Sequence[ShapedArray], x: Value, *, count: int) -> Value:
     rank = len(x.shape)
     return _reduction("sum")(block, out, x, axes=tuple(range(rank - count, rank)))
 
@@ -278,7 +291,7 @@ def _dot_general(
     x: Value,
     y: Value,
     *,
-    dimension_numbers: Any,
+    dimension_numbers: DotDimensionNumbers,
     precision: object,
     preferred_element_type: object,
 ) -> Value:
@@ -318,7 +331,7 @@ def _product(code: str, old: str, x: str, y: str) -> str:
 
 
 def _running(name: str) -> Any:
-    def rule(block: Block, out: object, x: Value, *, axis: int, reverse: bool) -> Value:
+    def rule(block: Block, out: Sequence[ShapedArray], x: Value, *, axis: int, reverse: bool) -> Value:
         view = block.view(x)
         target = block.memory.take(view.shape, view.code)
         start, step, _ = _steps(name, view.code, "t", False)
