@@ -136,7 +136,7 @@ lower.table(
 
 
 @composed(lower, p.exp2_p)
-def _(ctx: Lowering, x: Value) -> Value:
+def _(ctx: Lowering, x: Value) -> Value | tuple[Value, ...]:
     if not _is(x.dtype, np.complexfloating):
         return _exp2(ctx, x)
     # Each part alone: a product of complex numbers would make NaN of infinities.
