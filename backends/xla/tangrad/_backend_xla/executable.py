@@ -422,7 +422,7 @@ class Program(Executable):
         """jaxlib's executable, on the device it was first compiled for."""
         return next(iter(self.runner.executables.values()))
 
-    def places(self) -> tuple[list[Any], list[Any]]:
+    def places(self) -> tuple[list[object], list[object]]:
         inputs, outputs = self._places
         if not isinstance(outputs, tuple):
             outputs = (outputs,) * len(self.out_avals)
@@ -447,7 +447,7 @@ class Program(Executable):
         return jaxlib_api.memory_analysis(self.raw)
 
 
-def _where(placements: Sequence[Placement]) -> list[XlaDevice]:
+def _where(placements: Sequence[Placement]) -> list[object]:
     """For each placement the sharding, or the one device."""
     return [place.devices[0] if place.user_sharding is None else place.user_sharding for place in placements]
 

@@ -50,7 +50,7 @@ class StoredArray(XlaArray):
         return jaxlib_api.assemble(found, aval, sharding)
 
     @property
-    def user_sharding(self) -> Any:
+    def user_sharding(self) -> Sharding:
         """Its `Sharding`, which names the memory that it is in."""
         return self._sharding
 
@@ -134,14 +134,14 @@ class Waiting:
 
         return run
 
-    def in_memories(self, inputs: list[Any], outputs: list[Any]) -> tuple[list[Any], list[Any]]:
+    def in_memories(self, inputs: Sequence[object], outputs: Sequence[object]) -> tuple[list[object], list[object]]:
         """The shardings of arguments and results, given those in the default memory."""
         sides = ((inputs, self.arguments), (outputs, self.results))
         ins, outs = [[_there(*pair) for pair in zip(*side, strict=True)] for side in sides]
         return ins, outs
 
 
-def _there(usual_one: Any, there: Any) -> Sharding:
+def _there(usual_one: object, there: Sharding | None) -> object:
     """A sharding, or the one device, in the memory that another sharding states."""
     if there is None or not isinstance(usual_one, Sharding):
         return usual_one if there is None else there

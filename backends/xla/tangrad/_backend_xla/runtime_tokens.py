@@ -13,7 +13,7 @@ import atexit
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from tangrad._backend_xla import failures, jaxlib_api
 from tangrad._backend_xla.calls import wrapped
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.array import XlaArray
     from tangrad._backend_xla.calls import Loaded
     from tangrad.core import Effect, ShapedArray
+
+    class Token(Protocol):  # jaxlib's, of one execution
+        def block_until_ready(self) -> object: ...
+
 
 # How many executions with unordered effects may be under way before the oldest is waited for.
 PENDING_LIMIT = 64
@@ -39,13 +43,13 @@ class _Started(threading.local):
     """
 
     def __init__(self) -> None:
-        self.ordered: dict[Effect, Any] = {}
-        self.pending: deque[object] = deque()
-        self.failed: deque[object] = deque(maxlen=FAILED_LIMIT)
+        self.ordered: dict[Effect, Token] = {}
+        self.pending: deque[Token] = deque()
+        self.failed: deque[BaseException] = deque(maxlen=FAILED_LIMIT)
         with _lock:
             _threads.append((threading.current_thread(), self.ordered, self.pending, self.failed))
 
-    def wait(self, token: Any) -> None:
+    def wait(self, token: Token) -> None:
         """Wait for a token; an error is kept for `synchronize`."""
         try:
             token.block_until_ready()
@@ -54,7 +58,7 @@ class _Started(threading.local):
 
 
 _lock = threading.Lock()
-_threads: list[tuple[threading.Thread, dict[Effect, Any], deque[Any], deque[Any]]] = []
+_threads: list[tuple[threading.Thread, dict[Effect, Token], deque[Token], deque[BaseException]]] = []
 _started = _Started()
 
 
@@ -116,7 +120,9 @@ def synchronize() -> None:
         raise failed[0]
 
 
-def _take(ordered: dict[Effect, Any], pending: deque[object], failed: deque[object]) -> tuple[list[Any], list[Any]]:
+def _take(
+    ordered: dict[Effect, Token], pending: deque[Token], failed: deque[BaseException]
+) -> tuple[list[Token], list[BaseException]]:
     tokens, errors = [*ordered.values(), *pending], list(failed)
     ordered.clear()
     pending.clear()
