@@ -44,7 +44,7 @@ OF_BACKENDS = """\
     def __dlpack__(
         self,
         *,
-        stream: Any = None,
+        stream: object = None,
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[Any, Any] | None = None,
         copy: bool | None = None,
@@ -73,15 +73,15 @@ KNOWN = {
 BINARY = "(self, other: ArrayLike, /) -> Array"
 PAIR = "(self, other: ArrayLike, /) -> tuple[Array, Array]"
 # Arrays compare element by element, where objects have one answer.
-ELEMENTWISE = "(self, other: Any, /) -> Array"
+ELEMENTWISE = "(self, other: object, /) -> Array"
 OPERATORS = {
     **{f"__{name}__": "(self) -> Array" for name in UNARY_OPERATORS},
     **{f"__{name}__": BINARY for name in (*COMPARISONS, *BINARY_OPERATORS)},
     **{f"__r{name}__": BINARY for name in BINARY_OPERATORS},
     **dict.fromkeys(("__divmod__", "__rdivmod__"), PAIR),
     **dict.fromkeys(("__eq__", "__ne__"), ELEMENTWISE),
-    "__contains__": "(self, item: Any, /) -> bool",
-    "__getitem__": "(self, index: Any, /) -> Array",
+    "__contains__": "(self, item: object, /) -> bool",
+    "__getitem__": "(self, index: object, /) -> Array",
     "__iter__": "(self) -> Iterator[Array]",
     "__round__": "(self, digits: int | None = None, /) -> Array",
 }

@@ -17,6 +17,7 @@ from tangrad._core.tree.operations import tree_flatten_with_path as flatten_with
 from tangrad._core.tree.operations import tree_leaves_with_path as leaves_with_path
 from tangrad._core.tree.operations import tree_map_with_path as map_with_path
 from tangrad._core.tree.prefixes import tree_broadcast as broadcast
+from tangrad._core.tree.tables import PyTree
 
 __all__ = [
     "all",
@@ -41,19 +42,21 @@ T = TypeVar("T")
 def map(f: Callable[[Array], Array], tree: T, *, is_leaf: Callable[[Any], bool] | None = None) -> T: ...
 @overload
 def map(
-    f: Callable[[Array, Array], Array], tree: T, second: Any, /, *, is_leaf: Callable[[Any], bool] | None = None
+    f: Callable[[Array, Array], Array], tree: T, second: PyTree, /, *, is_leaf: Callable[[Any], bool] | None = None
 ) -> T: ...
 @overload
 def map(
     f: Callable[[Array, Array, Array], Array],
     tree: T,
-    second: Any,
-    third: Any,
+    second: PyTree,
+    third: PyTree,
     /,
     *,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> T: ...
 @overload
-def map(f: Callable[[Array], Any], tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> Any: ...
+def map(f: Callable[[Array], object], tree: PyTree, *, is_leaf: Callable[[Any], bool] | None = None) -> PyTree: ...
 @overload
-def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any: ...
+def map(
+    f: Callable[..., object], tree: PyTree, *rest: PyTree, is_leaf: Callable[[Any], bool] | None = None
+) -> PyTree: ...

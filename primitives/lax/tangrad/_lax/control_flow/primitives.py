@@ -11,13 +11,11 @@ What a program closed over stands among the operands: the jaxprs here have no co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from tangrad._lax.control_flow.evaluation import evaluate_cond, evaluate_platform, evaluate_scan, evaluate_while
 from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray
 from tangrad.core.transformations import join_named_shapes
-
-T = TypeVar("T")
 
 control_flow = PrimitiveSet("control_flow", api=1)
 
@@ -125,7 +123,7 @@ def _varying(aval: ShapedArray, axes: object) -> ShapedArray:
 # --- small things that the rules share ------------------------------------------------------------------------------
 
 
-def split_list(values: Sequence[T], *counts: int) -> list[list[T]]:
+def split_list(values: Sequence[object], *counts: int) -> list[list[Any]]:
     """`values` in parts of the given lengths, and the rest."""
     parts, start = [], 0
     for count in counts:
