@@ -264,7 +264,7 @@ def _scan(
 
 @discharge.rule(while_p)
 def _while(
-    args: Values,
+    args: tuple[Any, ...],
     own: Flags,
     *,
     cond_jaxpr: ClosedJaxpr,

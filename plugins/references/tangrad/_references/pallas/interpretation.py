@@ -55,7 +55,7 @@ def unwritten(shape: tuple[int, ...], dtype: DTypeLike) -> Value:
 
 
 def interpreted(
-    *operands: object,
+    *operands: Array,
     jaxpr: ClosedJaxpr,
     index_map: ClosedJaxpr,
     grid: tuple[int | None, ...],
@@ -76,7 +76,7 @@ def interpreted(
     known = _known_starts(index_map, len(grid))
 
     def step(ids: Sequence[object], carried: Sequence[Value]) -> list[Value]:
-        values = list(behind)
+        values: list[Any] = list(behind)
         for place, value in zip(places, carried, strict=True):
             values[place] = value
         starts = eval_jaxpr(index_map.jaxpr, index_map.consts, *ids, *values[: layout.prefetched])
@@ -98,7 +98,7 @@ def interpreted(
 
 def _first_results(
     given: Sequence[Value], out_types: Sequence[ShapedArray], aliases: Sequence[tuple[int, int]]
-) -> list[Value]:
+) -> list[Any]:
     """What results are before the kernel runs: an operand, or memory to which nothing was written."""
     of_result = {result: position for position, result in aliases}
     return [
