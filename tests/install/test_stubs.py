@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tangrad._conformance.scaffold import KINDS, names_for, render
 from tests.install.environments import CommandError, unpack
 from tools.generate_api import public_api
 from tools.workspace import ROOT, distributions
@@ -125,9 +126,9 @@ def mypy_says(site: Path, folder: Path, programs: list[str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-def pyright_says(site: Path, folder: Path, programs: list[str]) -> list[dict[str, Any]]:
+def pyright_says(site: Path, folder: Path, programs: list[str], **options: str) -> list[dict[str, Any]]:
     """All that pyright says of programs in a folder, as records."""
-    (folder / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(site)], **PYRIGHT}))
+    (folder / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(site)], **PYRIGHT, **options}))
     command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable, *programs]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     found = json.loads(done.stdout)
@@ -139,10 +140,10 @@ def mypy_errors(site: Path, folder: Path, programs: list[str]) -> list[str]:
     return [line for line in mypy_says(site, folder, programs) if ": error:" in line]
 
 
-def pyright_errors(site: Path, folder: Path, programs: list[str]) -> list[str]:
+def pyright_errors(site: Path, folder: Path, programs: list[str], **options: str) -> list[str]:
     return [
         f"{Path(one['file']).name}:{one['range']['start']['line'] + 1}: {one['message']}"
-        for one in pyright_says(site, folder, programs)
+        for one in pyright_says(site, folder, programs, **options)
         if one["severity"] != "information"
     ]
 
@@ -240,6 +241,18 @@ def test_a_wrong_call_in_an_example_is_reported(checker, site, programs, tmp_pat
     path.write_text(text)
     (fault,) = checker(site, tmp_path, programs)
     assert "neural_ode.py" in fault and '"pieces"' in fault
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_pyright_passes_what_the_scaffold_writes(site, tmp_path, kind):
+    """With its standard checks; mypy's strict ones: `test_scaffold.py`."""
+    for path, text in render(kind, names_for("sample")).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    written = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.py")]
+    assert len(written) > 2
+    assert pyright_errors(site, tmp_path, written, typeCheckingMode="standard") == []
 
 
 # Public names of whose results a checker knows nothing, whichever form of the call it sees, and why that is so.

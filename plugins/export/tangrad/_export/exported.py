@@ -256,7 +256,7 @@ class Exported:
 
     # --- calling ----------------------------------------------------------------------------------------------------
 
-    def call(self, *args: object, **kwargs: object) -> PyTree:
+    def call(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         """Run the program; also within functions that are jitted, exported or, where it has a vjp, differentiated.
 
         Raises:
