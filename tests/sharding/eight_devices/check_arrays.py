@@ -11,6 +11,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as jnp
+from tangrad import lax
 from tangrad.sharding import AxisType, GSPMDSharding, NamedSharding, PositionalSharding, SingleDeviceSharding
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
@@ -28,8 +29,9 @@ def test_the_properties_of_an_array() -> None:
     assert shard.data.sharding == SingleDeviceSharding(DEVICES[6])
     assert_equal(x.addressable_data(1), matrix()[:4, 2:4])
     assert x.on_device_size_in_bytes() > 0
-    with pytest.raises(ValueError, match="is on 8 devices"):
-        _ = x.device
+    assert x.device == x.sharding and shard.data.device is DEVICES[6]
+    for like in (jnp.zeros_like, jnp.ones_like, lambda x: jnp.full_like(x, 2), lambda x: lax.full_like(x, 2)):
+        assert like(x).sharding == x.sharding and like(x[0]).shape == (8,)
 
 
 def test_replicas_are_counted() -> None:
@@ -115,6 +117,13 @@ def test_making_arrays() -> None:
     shards = [shard.data for shard in x.addressable_shards]
     assert_equal(tangrad.make_array_from_single_device_arrays((8, 8), by("y"), shards[::-1]), matrix())
     assert_equal(tangrad.make_array_from_process_local_data(by("x"), matrix()), matrix())
+    on_one = tangrad.make_array_from_process_local_data(DEVICES[3], matrix())
+    assert on_one.device is DEVICES[3] and on_one.tolist() == matrix().tolist()
+    data = {"a": matrix(), "b": [matrix(), matrix()]}
+    for sharding, shape in ((by("x"), None), ({"a": by("x"), "b": DEVICES[3]}, {"a": None, "b": (8, 8)})):
+        found = tangrad.make_array_from_process_local_data(sharding, data, shape)
+        tangrad.tree.map(assert_equal, found, data)
+        assert found["a"].sharding == by("x") and found["b"][1].device in (DEVICES[3], by("x"))
     assert (
         tangrad.make_array_from_callback((8,), by("x"), lambda index: np.ones(4), dtype="bfloat16").dtype == "bfloat16"
     )
@@ -131,6 +140,12 @@ def test_bad_parts() -> None:
         (lambda: tangrad.make_array_from_callback((8,), by("x"), lambda index: np.ones(3)), "has the shape (4,)"),
         (lambda: tangrad.device_put(np.ones((3, 8)), by("x")), "device_put: an array of shape (3, 8)"),
         (lambda: tangrad.device_put(np.ones(8), by("x", "y")), "for arrays of 2 dimensions or more"),
+        (
+            lambda: tangrad.make_array_from_process_local_data(by("x"), {"a": np.ones(8)}, {"a": (8,), "b": (8,)}),
+            "the keys differ, ['b']",
+        ),
+        (lambda: by(("x", ("y",))), "are a flat tuple, got ('x', ('y',))"),
+        (lambda: NamedSharding(tangrad.sharding.AbstractMesh((2,), "x"), P("x"), memory_kind="attic"), "got 'attic'"),
         (
             lambda: tangrad.make_array_from_process_local_data(by("x"), np.ones(4), (8,)),
             "of dimension 0, of size 8, this process holds 8 by",

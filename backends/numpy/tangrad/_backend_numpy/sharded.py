@@ -55,8 +55,8 @@ class ShardedArray(NumpyArray):
         return whole
 
     @property
-    def device(self) -> Device:
-        raise ValueError(f"the array is on {self.user_sharding.num_devices} devices; use x.devices() or x.sharding")
+    def device(self) -> Any:
+        return self.user_sharding
 
     def devices(self) -> set[Device]:
         return self.user_sharding.device_set

@@ -197,10 +197,8 @@ class XlaArray(Array):
 
     @property
     def device(self) -> Any:
-        """Its device. Raises ValueError for an array on several; see `devices()`."""
-        if len(self.placement.devices) != 1:
-            raise ValueError(f"the array is on {len(self.placement.devices)} devices; use x.devices() or x.sharding")
-        return self.placement.devices[0]
+        """Its device; of an array on several, its sharding."""
+        return self.placement.devices[0] if len(self.placement.devices) == 1 else self.placement.user_sharding
 
     def devices(self) -> set[Device]:
         """The set of its devices."""

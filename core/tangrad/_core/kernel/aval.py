@@ -83,10 +83,11 @@ class ShapedArray(AbstractValue):
         return _intern(shape, dtype, bool(weak_type), named_shape)
 
     def update(self, **changes: Any) -> ShapedArray:
-        """A copy with some of `shape`, `dtype`, `weak_type`, `named_shape` replaced."""
+        """A copy with some of `shape`, `dtype`, `weak_type`, `named_shape`, `sharding` replaced."""
         new = changes.get
         weak_type, named_shape = new("weak_type", self.weak_type), new("named_shape", self.named_shape)
-        return ShapedArray(new("shape", self.shape), new("dtype", self.dtype), weak_type, named_shape)
+        made = ShapedArray(new("shape", self.shape), new("dtype", self.dtype), weak_type, named_shape)
+        return made if changes.get("sharding") is None else changes["sharding"].type_of(made)
 
     def strip_weak_type(self) -> ShapedArray:
         return self.update(weak_type=False) if self.weak_type else self

@@ -250,7 +250,7 @@ class ShapeDtypeStruct:
 
     @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:
-        """The struct that stands for an array: its shape, dtype and weak type, and the sharding that it was put to.
+        """The struct that stands for an array: its shape, dtype, weak type, and the sharding that it was put to or that its type has.
 
         Args:
             x: an array, a number, or what has a shape and a dtype.
@@ -268,7 +268,7 @@ class ShapeDtypeStruct:
             aval.shape,
             aval.dtype,
             dict(aval.named_shape),
-            x.sharding if getattr(x, "committed", False) else None,
+            x.sharding if getattr(x, "committed", False) or aval.infer_types is not None else None,
             aval.weak_type,
         )
 

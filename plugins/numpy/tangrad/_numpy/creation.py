@@ -293,8 +293,11 @@ def _place_like(name: str, value: Any, shape: object, device: DeviceLike, out_sh
     """The placement of an array like another one: the given one, or that of the other's type."""
     place = place_of(name, device, out_sharding)
     aval = value.aval if hasattr(type(value), "aval") else None
-    if place is None and shape is None and aval is not None and aval.infer_types is not None:
-        return aval.placed
+    if place is None and shape is None and aval is not None:
+        if aval.infer_types is not None:
+            return aval.placed
+        if (place := getattr(value, "user_sharding", None)) is not None:  # an array on several devices
+            return place
     return device_beside(value) if place is None else place
 
 
@@ -311,7 +314,8 @@ def zeros_like(
     Args:
         a: an array or number, or anything with a shape and a dtype.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on, or a sharding; by default the sharding in the type of `a`, if it has one.
+        device: the device to put it on, or a sharding; by default that of `a`,
+            if its type has a sharding or it is on several devices.
         out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
@@ -341,7 +345,8 @@ def ones_like(
     Args:
         a: an array or number, or anything with a shape and a dtype.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on, or a sharding; by default the sharding in the type of `a`, if it has one.
+        device: the device to put it on, or a sharding; by default that of `a`,
+            if its type has a sharding or it is on several devices.
         out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
@@ -401,7 +406,8 @@ def full_like(
         a: an array or number, or anything with a shape and a dtype.
         fill_value: a number, or an array that broadcasts to the shape.
         dtype, shape: what is to differ from `a`.
-        device: the device to put it on, or a sharding; by default the sharding in the type of `a`, if it has one.
+        device: the device to put it on, or a sharding; by default that of `a`,
+            if its type has a sharding or it is on several devices.
         out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:

@@ -12,6 +12,7 @@ import numpy as np
 from tangrad import tree
 from tangrad._sharding.mesh import AxisType, Mesh
 from tangrad._sharding.named import NamedSharding, PartitionSpec, axes_of
+from tangrad._sharding.unnamed import SingleDeviceSharding
 from tangrad.core import (
     Array,
     Device,
@@ -28,7 +29,7 @@ from tangrad.core import (
 )
 from tangrad.core.backends import as_sharding, is_addressable
 from tangrad.core.settings import define_choice
-from tangrad.typing import ArrayLike, DTypeLike, PyTree, Value
+from tangrad.typing import ArrayLike, DTypeLike, PyTree, ShardingLike, Value
 
 _TYPES = {axis_type.name.lower(): axis_type for axis_type in (AxisType.Explicit, AxisType.Auto)}
 mesh_axis_types = define_choice(
@@ -177,18 +178,22 @@ def make_array_from_callback(
 
 
 def make_array_from_process_local_data(
-    sharding: Sharding, local_data: object, global_shape: Sequence[int] | None = None
-) -> Array:
-    """An array of what each process has of it: with one process, of the whole.
+    sharding: ShardingLike | PyTree, local_data: PyTree, global_shape: Sequence[int] | PyTree = None
+) -> PyTree:
+    """Arrays of what each process has of them: with one process, of the whole.
 
     Args:
-        sharding: the sharding of the array.
+        sharding: the sharding of the array: a sharding, a partition spec of the mesh in use, or a device.
         local_data: the part of this process, as a NumPy array: what its devices hold, side by side. Along a dimension
-            that is not cut between processes each has the whole.
+            that is not cut between processes each has the whole. Or a tree of arrays, of which the other arguments may
+            be prefixes.
         global_shape: the shape of the whole; default: what follows if each process has parts of the same size. Where it
             is stated, `local_data` may have the whole along any dimension: this process's part is taken of it.
 
-    Raises ValueError where the shapes do not fit, or the parts of this process are no block.
+    Returns:
+        arrays of those shapes, in the structure of `local_data`.
+
+    Raises ValueError where shapes or structures do not fit, or the parts of this process are no block.
 
     >>> import tangrad
     >>> import numpy
@@ -196,8 +201,20 @@ def make_array_from_process_local_data(
     >>> tangrad.make_array_from_process_local_data(sharding, numpy.arange(2))
     Array([0, 1], dtype=int32)
     """
+    shardings = tree.broadcast(sharding, local_data, is_leaf=lambda x: not isinstance(x, (dict, list, tuple)))
+    shapes = tree.broadcast(global_shape, local_data, is_leaf=_is_shape)
+    return tree.map(_from_process, local_data, shardings, shapes, is_leaf=lambda x: x is None)
+
+
+def _is_shape(value: object) -> bool:
+    """Whether it is a leaf of a tree of shapes: None, or a sequence of sizes."""
+    nodes = (tuple, list, dict)
+    return value is None or (isinstance(value, (tuple, list)) and not any([isinstance(one, nodes) for one in value]))
+
+
+def _from_process(local_data: ArrayLike, sharding: ShardingLike, global_shape: Sequence[int] | None) -> Array:
     what = "make_array_from_process_local_data"
-    sharding = as_sharding(sharding, what)
+    sharding = SingleDeviceSharding(sharding) if isinstance(sharding, Device) else as_sharding(sharding, what)
     contents = np.asarray(local_data)
     block = _Block(sharding, contents.ndim)
     shape = block.whole_shape(contents.shape) if global_shape is None else ShapedArray(global_shape, bool).shape
@@ -299,6 +316,11 @@ def make_array_from_single_device_arrays(
             raise ValueError(
                 f"make_array_from_single_device_arrays: dtype is {dtypes.canonicalize_dtype(dtype)}, and a part has "
                 f"{array.dtype}"
+            )
+        if len(array.devices()) != 1:
+            raise ValueError(
+                f"make_array_from_single_device_arrays: each array is on one device, got one on "
+                f"{len(array.devices())}: {array.aval.str_short()}"
             )
         by_device[array.device] = array
     wanted = [device for device in sharding.device_order if is_addressable(device)]

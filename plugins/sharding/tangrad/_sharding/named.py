@@ -48,7 +48,8 @@ class PartitionSpec:
     Names need not be those of a mesh, nor different, before a sharding is made with them.
 
     Raises TypeError for `unreduced` or `reduced` that are not sets and a kind that is none; ValueError for an axis that
-    is in two of partitions, `unreduced` and `reduced`, and for a kind where nothing is unreduced.
+    is in two of partitions, `unreduced` and `reduced`, for a kind where nothing is unreduced, and for a tuple of axes
+    within a tuple.
 
     >>> from tangrad.sharding import PartitionSpec as P
     >>> P("data", None, ("model", "expert"))
@@ -211,9 +212,14 @@ def _unpickled(
     return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=kind)
 
 
+MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")  # of devices that are not known yet
+
+
 def _canonical(entry: object) -> Any:
-    """One axis as itself, several as a tuple, none as None."""
+    """One axis as itself, several as a tuple, none as None. Raises ValueError for groups of axes within a group."""
     if isinstance(entry, (tuple, list)):
+        if any([isinstance(axis, (tuple, list)) for axis in entry]):
+            raise ValueError(f"PartitionSpec: the axes that cut one dimension are a flat tuple, got {entry!r}")
         return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
     return entry
 
@@ -275,6 +281,8 @@ class NamedSharding(Sharding):
         self.spec = spec
         if isinstance(mesh, Mesh):
             memory_kind = checked_memory_kind(memory_kind, mesh.devices.flat[0])
+        elif memory_kind not in (None, *MEMORY_KINDS):
+            raise ValueError(f"NamedSharding: memory_kind is one of {', '.join(MEMORY_KINDS)}, got {memory_kind!r}")
         self.memory_kind = memory_kind
         self._hash = hash((mesh, spec, self.memory_kind))
         self._specific: dict[int, tuple[tuple[object, ...], ...]] = {}

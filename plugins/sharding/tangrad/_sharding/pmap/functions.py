@@ -39,8 +39,9 @@ from tangrad.core import (
     returned_leaves,
     transfers,
 )
+from tangrad.extend.collectives import pbroadcast_p
 from tangrad.extend.jit import jit, positions
-from tangrad.extend.lax import reshape_p
+from tangrad.extend.lax import index_in_dim, reshape_p
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def pmap(
         axis_name: a name for the mapped axis, for collectives.
         in_axes: which axis of each positional argument is mapped: an integer, None (the whole goes to every device), or
             a tuple of trees of these. Keyword arguments are mapped along their first.
-        out_axes: where the mapped axis is in the results; None for a result that is the same on all devices.
+        out_axes: where the mapped axis is in the results; None for a result that is the same for all examples;
+            of one that is not, that of the first.
         static_broadcasted_argnums: positions of arguments that are part of the program; they must be hashable.
         devices: the devices to run on, of which the first ones are used; default: those of the backend in use.
         backend: the name of another backend to take devices of.
@@ -108,9 +110,9 @@ def pmap(
         a function of batches, whose results stay on the devices; with `lower(...)`.
 
     Raises:
-        ValueError: for more examples than devices, with both counts; sizes that differ, listed; results with
-            out_axes=None that differ between devices; static arguments that are not passed by position. TypeError: for
-            what is not callable, and arguments that are no arrays.
+        ValueError: for more examples than devices, with both counts; sizes that differ, listed; static
+            arguments that are not passed by position. TypeError: for what is not callable, and arguments that are no
+            arrays.
 
     Where devices belong to several processes, each of them passes the examples of its own devices, and gets their
     results as an array of its own; collectives are over all. `axis_size` counts the devices of all processes.
@@ -320,22 +322,27 @@ class PmapFunction(Generic[P, R]):
         if mesh is None:
             return self._constant(of_one, values, axes, size, out_tree)
         wanted: list[int | None] = []
+        of_the_first: set[int] = set()  # results without an axis that may differ: the first example's
 
         def of_parts(*parts: Value) -> list[Value]:
             outs = of_one(*[_without(part, axis) for part, axis in zip(parts, axes, strict=True)])
+            outs = [
+                pbroadcast_p.bind(out, axis_name=(self._name,), source=0) if position in of_the_first else out
+                for position, out in enumerate(outs)
+            ]
             wanted[:] = axes_of_results(self._out_axes, out_tree[0], [as_operand(out).aval.shape for out in outs])
             return [_with(as_operand(out), axis) for out, axis in zip(outs, wanted, strict=True)]
 
         cuts = [self._cut(mesh, axis) for axis in axes]
         parts = [part_aval(value.aval, cut) for value, cut in zip(values, cuts, strict=True)]
-        program = MappedProgram(of_parts, parts, "pmap", mesh, (self._name,), cuts)
+
+        def traced() -> MappedProgram:
+            return MappedProgram(of_parts, parts, "pmap", mesh, (self._name,), cuts)
+
+        program = traced()
         results = [self._cut(mesh, axis) for axis in wanted]
-        for position, _ in program.undeclared(results):
-            raise ValueError(
-                f"pmap: out_axes is None for result {position}, which may differ between devices; give it an axis, or "
-                f"make it the same everywhere (lax.psum, lax.pmean, …)"
-            )
-        return program.bind(values, results)
+        of_the_first |= {position for position, _ in program.undeclared(results)}
+        return (traced() if of_the_first else program).bind(values, results)
 
     def _constant(
         self,
@@ -381,8 +388,9 @@ class PmapFunction(Generic[P, R]):
         placed = []
         for out, dim, axis in zip(outs, dims, wanted, strict=True):
             if axis is None and dim is not None:
-                raise ValueError("pmap: out_axes is None for a result that differs between examples; give it an axis")
-            placed.append(out if axis is None else place_axis(out, dim, axis, size))
+                placed.append(index_in_dim(out, 0, dim, keepdims=False))
+            else:
+                placed.append(out if axis is None else place_axis(out, dim, axis, size))
         return placed
 
 

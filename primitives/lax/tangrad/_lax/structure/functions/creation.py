@@ -148,7 +148,7 @@ def full_like(
         fill_value: a scalar.
         dtype: another dtype; None: that of `x`.
         shape: another shape; None: that of `x`.
-        sharding: how the result is sharded; None: as in the type of `x`, if that has one.
+        sharding: how the result is sharded; None: as `x`, if its type has a sharding or it is on several devices.
 
     Returns:
         An array of that shape and dtype.
@@ -162,8 +162,8 @@ def full_like(
     Array([7., 7.], dtype=float32)
     """
     aval, given = x.aval if hasattr(type(x), "aval") else None, getattr(x, "shape", None)
-    if sharding is None and shape is None and aval is not None and aval.infer_types is not None:
-        sharding = aval.placed
+    if sharding is None and shape is None and aval is not None:
+        sharding = getattr(x, "user_sharding", None) if aval.infer_types is None else aval.placed
     shape = canonicalize_shape((np.shape(x) if given is None else given) if shape is None else shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype_of(x) if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")
