@@ -32,6 +32,7 @@ def test_the_properties_of_an_array() -> None:
     assert x.device == x.sharding and shard.data.device is DEVICES[6]
     for like in (jnp.zeros_like, jnp.ones_like, lambda x: jnp.full_like(x, 2), lambda x: lax.full_like(x, 2)):
         assert like(x).sharding == x.sharding and like(x[0]).shape == (8,)
+        assert like(tangrad.ShapeDtypeStruct.like(x)).sharding == x.sharding
 
 
 def test_replicas_are_counted() -> None:

@@ -491,3 +491,33 @@ def test_copies_files_and_maps_of_named_axes() -> None:
     doubled = tangrad.xmap(lambda row: row * 2, in_axes={0: "i"}, out_axes={0: "i"}, axis_resources={"i": "x"})
     assert_equal(doubled(x), 2 * numbers((8, 8)))
     assert spec_of(tangrad.grad(lambda x: tnp.sum(doubled(x)))(x)) == P("x", None)
+
+
+@pytest.mark.parametrize("spec", [P("y"), P(None, "y")])
+def test_a_map_of_examples_that_types_say_are_cut(spec: P) -> None:
+    """Along the axis that cuts them each device maps its own; along one that the map itself uses they are gathered."""
+    x = tangrad.device_put(numbers((8, 8, 8)), NamedSharding(EXPLICIT, P("x")))
+    with tangrad.set_mesh(EXPLICIT):
+        f = tangrad.shard_map(lambda a: lax.psum(tnp.sin(a), "y"), in_specs=spec, out_specs=P())
+        crossing = tangrad.shard_map(lambda a: a * lax.axis_index("x"), in_specs=P("x"), out_specs=P("x"))
+        for transform in (lambda g: g, tangrad.jit):
+            found = transform(tangrad.vmap(f))(x)
+            parts = np.split(np.sin(numbers((8, 8, 8))), EXPLICIT.shape["y"], 1 + spec.index("y"))
+            assert_equal(found, sum(parts))
+            assert spec_of(found) == P("x", None, None)
+            index = np.repeat(np.arange(EXPLICIT.shape["x"]), 8 // EXPLICIT.shape["x"])[:, None]
+            assert_equal(transform(tangrad.vmap(crossing))(x), numbers((8, 8, 8)) * index)
+
+
+def test_the_sharding_of_a_result_has_an_entry_for_each_dimension() -> None:
+    """What types state, whether the program was traced or not; what a user puts somewhere stays as it was written."""
+    with tangrad.set_mesh(EXPLICIT):
+        x = tangrad.device_put(numbers((8, 8)), P("x"))
+        assert x.sharding.spec == P("x")
+        for f in (lambda a: a, tangrad.jit):
+            assert f(lambda a: a * 2)(x).sharding.spec == P("x", None)
+            total = f(lambda a: a.sum(0))(x).sharding.spec  # whose type states nothing: NumPy has it everywhere
+            assert total in ([P(None)] if ON_XLA else [P(), P(None)])
+            assert f(lambda a: tangrad.sharding.reshard(a, P()))(x).sharding.spec == P(None, None)
+            assert f(lambda a: tnp.ones((8, 4, 2), out_sharding=P("x")) + 1)(x).sharding.spec == P("x", None, None)
+        assert tangrad.jit(lambda a: a, out_shardings=P("x"))(x).sharding.spec == P("x")

@@ -388,6 +388,16 @@ def test_arguments_that_are_passed_as_they_are() -> None:
     assert_equal(gradient(X), np.full_like(X, 3))
 
 
+@pytest.mark.parametrize("checked", [False, True])
+def test_derivatives_of_examples_that_a_mesh_axis_cuts(checked: bool) -> None:
+    """`vmap(grad(shard_map))` with `spmd_axis_name`: along it each device has other examples, and sums nothing."""
+    f = shard_map(lambda a: jnp.sin(lax.psum(jnp.sum(a), "y")), in_specs=P("y"), out_specs=P(), check_vma=checked)
+    for derivative in (tangrad.grad(f), tangrad.jacfwd(f), tangrad.hessian(f), lambda a: tangrad.vjp(f, a)[1](2.0)[0]):
+        expected = tangrad.vmap(derivative)(X)
+        for transform in (lambda g: g, tangrad.jit):
+            assert_equal(transform(tangrad.vmap(derivative, spmd_axis_name="x"))(X), expected, 1e-5)
+
+
 def test_maps_within_take_the_other_axes() -> None:
     inner = shard_map(lambda part: part * lax.psum(1, "y"), in_specs=P(None, "y"), out_specs=P(None, "y"))
     outer = shard_map(lambda part: inner(part) * lax.psum(1, "x"), in_specs=P("x"), out_specs=P("x"), axis_names={"x"})

@@ -86,6 +86,10 @@ class Sharding:
         """`value`, which programs constrain to this sharding."""
         raise NotImplementedError
 
+    def of_rank(self, ndim: int) -> Sharding:
+        """The same, as arrays of `ndim` dimensions whose types have shardings state it."""
+        return self
+
     def type_of(self, aval: ShapedArray) -> Any:
         """The type of arrays of such shape and dtype with this sharding: a refined one, if this kind has such."""
         return aval.plain
@@ -274,7 +278,10 @@ def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> Com
         return options
     whole = next(sharding for sharding in by_types if sharding is not None).with_axes(())
     given = options.out_shardings or (None,) * len(closed.out_avals)
-    stated = tuple([by_type or whole if one is None else one for one, by_type in zip(given, by_types, strict=False)])
+    stated = tuple(
+        by_type or whole.of_rank(aval.ndim) if one is None else one
+        for one, by_type, aval in zip(given, by_types, closed.out_avals, strict=False)
+    )
     return options.changed(out_shardings=stated)
 
 

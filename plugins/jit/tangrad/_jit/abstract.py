@@ -250,7 +250,9 @@ class ShapeDtypeStruct:
 
     @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:
-        """The struct that stands for an array: its shape, dtype, weak type, and the sharding that it was put to or that its type has.
+        """The struct that stands for an array: its shape, dtype and weak type, and its sharding where that is stated.
+
+        It is where an array was put there, or its type has one.
 
         Args:
             x: an array, a number, or what has a shape and a dtype.

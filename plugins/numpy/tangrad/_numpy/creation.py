@@ -293,11 +293,11 @@ def _place_like(name: str, value: Any, shape: object, device: DeviceLike, out_sh
     """The placement of an array like another one: the given one, or that of the other's type."""
     place = place_of(name, device, out_sharding)
     aval = value.aval if hasattr(type(value), "aval") else None
-    if place is None and shape is None and aval is not None:
-        if aval.infer_types is not None:
+    if place is None and shape is None:
+        if aval is not None and aval.infer_types is not None:
             return aval.placed
-        if (place := getattr(value, "user_sharding", None)) is not None:  # an array on several devices
-            return place
+        # Of an array on several devices, and of a struct that states one.
+        place = getattr(value, "sharding" if aval is None else "user_sharding", None)
     return device_beside(value) if place is None else place
 
 

@@ -84,7 +84,7 @@ def _placed_by(leaf: object, sharding: Sharding, where: str, anew: bool) -> Valu
             f"{where} is {aval.str_short()}, whose sharding is part of its type, and cannot be constrained to "
             f"{sharding}; to move it: tangrad.sharding.reshard(x, {getattr(sharding, 'spec', sharding)})"
         )
-    return sharding.constrain(leaf)
+    return (sharding.of_rank(aval.ndim) if anew else sharding).constrain(leaf)
 
 
 P = ParamSpec("P")

@@ -361,10 +361,18 @@ class NamedSharding(Sharding):
         )
 
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
+        if self._has_parts(tuple(tiles), order):  # axes of size 1 are not lost
+            return self
         spec = _spec_of(self.mesh, tiles, order)
         if spec is not None:
             return NamedSharding(self.mesh, spec, memory_kind=self.memory_kind)
         return GSPMDSharding(self.device_order, hlo_of(self.device_order, tiles, order))
+
+    def _has_parts(self, tiles: tuple[int, ...], order: Sequence[Device]) -> bool:
+        """Whether it cuts arrays of so many dimensions into these parts, on these devices."""
+        if not tiles or len(self.spec) > len(tiles) or UNCONSTRAINED in self.spec:
+            return False
+        return self.tiles(len(tiles)) == tiles and [*part_numbers(self, len(tiles))] == [*order]
 
     def with_dimension(self, position: int, ndim: int, axes: object = None) -> NamedSharding:
         entries = [*self.spec, *[None] * (ndim - len(self.spec))]
@@ -388,6 +396,10 @@ class NamedSharding(Sharding):
     def with_axes(self, axes: Sequence[tuple[object, ...]]) -> NamedSharding:
         """Another sharding by the mesh; `axes`: for each dimension those that cut it."""
         return NamedSharding(self.mesh, PartitionSpec(*axes))
+
+    def of_rank(self, ndim: int) -> NamedSharding:
+        missing = ndim - len(self.spec)
+        return self.update(spec=self.spec.update([*self.spec, *[None] * missing])) if missing > 0 else self
 
     def type_of(self, aval: ShapedArray) -> ShapedArray:
         plain = aval.plain

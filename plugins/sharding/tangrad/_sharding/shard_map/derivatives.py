@@ -17,7 +17,14 @@ from tangrad._sharding.shard_map.primitives import (
     with_differing_results,
 )
 from tangrad._sharding.shard_map.replication import types_suffice, varying_of_program
-from tangrad._sharding.shard_map.scope import axes_in_scope, mentioned, over_all, size_along, whole_aval
+from tangrad._sharding.shard_map.scope import (
+    axes_in_scope,
+    axes_of_outer_maps,
+    mentioned,
+    over_all,
+    size_along,
+    whole_aval,
+)
 from tangrad.autodiff import (
     Linear,
     Linearized,
@@ -183,7 +190,8 @@ def _stacks(
     """
     avals = first.out_avals[count:]
     if not checked:
-        return (over_all(mesh, manual_axes),) * len(avals)
+        mapped = axes_of_outer_maps()  # these cut the examples, and are not to be had twice
+        return (over_all(mesh, [axis for axis in manual_axes if axis not in mapped]),) * len(avals)
     differing = [frozenset([name for name, _ in aval.named_shape]) for aval in avals]
     if not types_suffice(first.jaxpr):
         found = varying_of_program(first, [frozenset(mentioned(sharding)) for sharding in in_shardings])
@@ -235,8 +243,11 @@ def _(
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
 
+    mapped = axes_of_outer_maps()
+
     def not_in(sharding: NamedSharding) -> tuple[Hashable, ...]:
-        return tuple([axis for axis in manual_axes if axis not in mentioned(sharding)])
+        """The axes along which parts of one example are the same."""
+        return tuple([axis for axis in manual_axes if axis not in mentioned(sharding) and axis not in mapped])
 
     known = [(arg, sharding) for arg, sharding, unknown in zip(args, in_shardings, linear, strict=True) if not unknown]
     cuts = [sharding for sharding, unknown in zip(in_shardings, linear, strict=True) if unknown]

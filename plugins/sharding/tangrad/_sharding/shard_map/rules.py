@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.replication import along
-from tangrad._sharding.shard_map.scope import axes_in_scope, size_along, with_leading
+from tangrad._sharding.shard_map.scope import axes_in_scope, mentioned, size_along, spmd_axes, with_leading
 from tangrad.batching import AxisInfo, batch_jaxpr, to_front
 from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
@@ -80,9 +80,10 @@ def _(
     checked: bool,
 ) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     mapped = tuple([dim is not None for dim in dims])
-    entry = _axes_of_the_mesh(axis_info, manual_axes)
+    entry = _axes_of_the_mesh(axis_info, manual_axes, (*in_shardings, *out_shardings))
     inner = axis_info
-    if entry or axis_info.name in manual_axes:  # inside, the name is that of the mesh's axis
+    is_cut = axis_info.cut is not None and any([axis in manual_axes for axis in axis_info.cut.axes[0]])
+    if entry or is_cut or axis_info.name in manual_axes:  # inside, the name is that of the mesh's axis
         name = None if axis_info.name in manual_axes else axis_info.name
         inner = AxisInfo(name, axis_info.size // size_along(mesh, entry), axis_info.spmd_name)
     with axes_in_scope(mesh, manual_axes, checked):
@@ -113,10 +114,17 @@ def _widened(
     )
 
 
-def _axes_of_the_mesh(axis_info: AxisInfo, manual_axes: Sequence[Hashable]) -> tuple[Hashable, ...]:
-    """The axes of the mesh that cut the mapped dimension."""
-    spmd = axis_info.spmd_name
-    axes = tuple(spmd) if isinstance(spmd, (tuple, list)) else () if spmd is None else (spmd,)
+def _axes_of_the_mesh(
+    axis_info: AxisInfo, manual_axes: Sequence[Hashable], shardings: Sequence[NamedSharding]
+) -> tuple[Hashable, ...]:
+    """The axes of the mesh that cut the mapped dimension: as was asked for, or as types say it is cut.
+
+    An axis of types that cuts another dimension here is not one: the mapped dimension is gathered along it.
+    """
+    axes = spmd_axes(axis_info.spmd_name)
+    if not axes and axis_info.cut is not None and axis_info.name is None:
+        taken = {axis for sharding in shardings for axis in mentioned(sharding)}
+        axes = tuple([axis for axis in axis_info.cut.axes[0] if axis not in taken])
     found = tuple([axis for axis in axes if axis in manual_axes])
     if found and axis_info.name is not None:
         raise ValueError(

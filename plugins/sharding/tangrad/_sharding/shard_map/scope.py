@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tangrad._sharding.shard_map.replication import fitted
-from tangrad.core import Array, Literal, Primitive, holding, thread
+from tangrad.batching import AxisInfo
+from tangrad.core import Array, Literal, Primitive, RuleTrace, holding, thread
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, get_mesh
 
@@ -189,3 +190,20 @@ def uncut(mesh: Mesh) -> NamedSharding:
 def over_all(mesh: Mesh, axes: Sequence[Hashable]) -> NamedSharding:
     """The sharding of stacked values, one for each place along the axes."""
     return NamedSharding(mesh, PartitionSpec(tuple(axes)))
+
+
+def axes_of_outer_maps() -> set[Hashable]:
+    """The mesh axes that `vmap`s around what is being computed cut their examples along (`spmd_axis_name`)."""
+    found: set[Hashable] = set()
+    trace = thread.trace
+    while isinstance(trace, RuleTrace):
+        axis_info = getattr(trace, "axis", None)
+        if isinstance(axis_info, AxisInfo):
+            found.update(spmd_axes(axis_info.spmd_name))
+        trace = trace.parent
+    return found
+
+
+def spmd_axes(spmd_name: object) -> tuple[Hashable, ...]:
+    """The axes that `spmd_axis_name` of a `vmap` is: one, several, or none."""
+    return tuple(spmd_name) if isinstance(spmd_name, (tuple, list)) else () if spmd_name is None else (spmd_name,)

@@ -81,7 +81,7 @@ def constrained(x: Array, out_sharding: object) -> Array:
     if sharding is None:
         return x
     sharding.check_shape(x.shape, "out_sharding: the result")
-    return sharding.constrain(as_array(x) if get_aval(x).infer_types is None else x)
+    return sharding.of_rank(x.ndim).constrain(as_array(x) if get_aval(x).infer_types is None else x)
 
 
 def sharded_call(out_sharding: object, function: Callable[..., Any], *args: object, **options: object) -> Array:

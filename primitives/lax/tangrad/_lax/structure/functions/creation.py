@@ -162,8 +162,11 @@ def full_like(
     Array([7., 7.], dtype=float32)
     """
     aval, given = x.aval if hasattr(type(x), "aval") else None, getattr(x, "shape", None)
-    if sharding is None and shape is None and aval is not None:
-        sharding = getattr(x, "user_sharding", None) if aval.infer_types is None else aval.placed
+    if sharding is None and shape is None:
+        if aval is not None and aval.infer_types is not None:
+            sharding = aval.placed
+        else:  # of an array on several devices, and of a struct that states one
+            sharding = getattr(x, "sharding" if aval is None else "user_sharding", None)
     shape = canonicalize_shape((np.shape(x) if given is None else given) if shape is None else shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype_of(x) if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")
