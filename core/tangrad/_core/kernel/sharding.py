@@ -276,13 +276,10 @@ def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> Com
     by_types: list[Any] = [getattr(aval, "stated", None) for aval in (*closed.out_avals, *closed.in_avals)]
     if all([sharding is None for sharding in by_types]):
         return options
-    whole = next(sharding for sharding in by_types if sharding is not None).with_axes(())
+    cut = next(sharding for sharding in by_types if sharding is not None).with_axes
     given = options.out_shardings or (None,) * len(closed.out_avals)
-    stated = tuple(
-        by_type or whole.of_rank(aval.ndim) if one is None else one
-        for one, by_type, aval in zip(given, by_types, closed.out_avals, strict=False)
-    )
-    return options.changed(out_shardings=stated)
+    found = [by_type or cut(((),) * aval.ndim) for by_type, aval in zip(by_types, closed.out_avals, strict=False)]
+    return options.changed(out_shardings=tuple([one or own for one, own in zip(given, found, strict=True)]))
 
 
 def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:

@@ -212,9 +212,9 @@ def _is_shape(value: object) -> bool:
     return value is None or (isinstance(value, (tuple, list)) and not any([isinstance(one, nodes) for one in value]))
 
 
-def _from_process(local_data: ArrayLike, sharding: ShardingLike, global_shape: Sequence[int] | None) -> Array:
+def _from_process(local_data: ArrayLike, target: ShardingLike, global_shape: Sequence[int] | None) -> Array:
     what = "make_array_from_process_local_data"
-    sharding = SingleDeviceSharding(sharding) if isinstance(sharding, Device) else as_sharding(sharding, what)
+    sharding: Sharding = SingleDeviceSharding(target) if isinstance(target, Device) else as_sharding(target, what)
     contents = np.asarray(local_data)
     block = _Block(sharding, contents.ndim)
     shape = block.whole_shape(contents.shape) if global_shape is None else ShapedArray(global_shape, bool).shape

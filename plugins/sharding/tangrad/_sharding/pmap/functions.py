@@ -385,7 +385,7 @@ class PmapFunction(Generic[P, R]):
             for out, dim in zip(outs, dims, strict=True)
         ]
         wanted = axes_of_results(self._out_axes, out_tree[0], shapes)
-        placed = []
+        placed: list[Value] = []
         for out, dim, axis in zip(outs, dims, wanted, strict=True):
             if axis is None and dim is not None:
                 placed.append(index_in_dim(out, 0, dim, keepdims=False))
