@@ -181,6 +181,48 @@ def test_every_expression_has_its_type(checker, site, tmp_path):
     assert {n: found.get(n) for n, kind in stated.items() if not same(found.get(n, ""), kind)} == {}
 
 
+# Functions of which a checker knows nothing, and what users do with the results.
+UNTYPED_PROGRAM = """# pyright: standard
+from typing import Any
+
+import tangrad
+import tangrad.numpy as np
+from tangrad import Array, lax, tree
+
+
+def use(g: Any) -> None:
+    for transform in (tangrad.jit, tangrad.vmap, tangrad.checkpoint):
+        transform(g)
+    for mapped in (tangrad.jit(g), tangrad.vmap(g), tangrad.grad(g), tangrad.checkpoint(g), tangrad.pmap(g)):
+        mapped(1.0)
+    lax.scan(g, 1.0, np.ones(3))
+    lax.cond(True, g, g, 1.0)
+    lax.while_loop(g, g, 1.0)
+    tree.map(g, [1])
+
+
+@tangrad.jit(static_argnums=1)
+def scaled(x: Array, n: int) -> Array:
+    return x * n
+
+
+slope = tangrad.grad(lambda x: x * 2.0)(3.0) + 1
+by_names = tangrad.grad(lambda p, x: p["w"] * x)({"w": 1.0}, 2.0)["w"]
+value, gradients = tangrad.value_and_grad(lambda p: (p["w"] ** 2).sum())({"w": np.ones(3)})
+curvature = tangrad.hessian(scaled)(np.ones(3), 2)
+products = tangrad.jit(tangrad.vmap(lambda x, y: x @ y))(np.ones((3, 3)), np.ones((3, 3)))
+count, doubled = lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2), (0, 1.0))
+total, sums = lax.scan(lambda c, x: (c + x, c * x), np.zeros(()), np.ones(3))
+sums = tree.map(lambda a, b: a + b, {"w": np.ones(3)}, {"w": np.ones(3)})["w"].sum()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", [by_mypy, by_pyright])
+def test_functions_without_types_are_taken(checker, site, tmp_path):
+    assert checker(site, tmp_path, UNTYPED_PROGRAM) == {}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("checker", "words"),

@@ -45,8 +45,8 @@ class GradientOptions(TypedDict, total=False):
 
 
 P = ParamSpec("P")
-A = TypeVar("A")
-B = TypeVar("B")
+A = TypeVar("A", bound=Any)  # what lambdas do with an argument is not known; unbound, checkers take it for object
+B = TypeVar("B", bound=Any)
 R = TypeVar("R")
 Aux = TypeVar("Aux")
 # Of what transfer guards ask: the cotangent of the result is the number 1.

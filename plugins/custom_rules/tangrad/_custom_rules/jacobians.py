@@ -172,7 +172,7 @@ def hessian(
 ) -> Callable[Concatenate[Array, P], Array]: ...
 @overload
 def hessian(
-    fun: Callable[..., object],
+    fun: Callable[P, object],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
