@@ -222,7 +222,8 @@ def stub(module: str) -> str:
     """Return the stub of a module that makes functions: all have the signature that it states."""
     made = import_module(module)
     imports = type_imports(made.MADE_AS)
-    functions = [f"def {name}{made.MADE_AS}: ...\n" for name in sorted(made.MADE_NAMES)]
+    summaries = {name: (inspect.getdoc(getattr(made, name)) or "").split("\n")[0] for name in sorted(made.MADE_NAMES)}
+    functions = [f'def {name}{made.MADE_AS}:\n    """{summary}"""\n\n' for name, summary in summaries.items()]
     constants = "\nMADE_FOR: str\nMADE_AS: str\nMADE_NAMES: tuple[str, ...]\n\n"
     return STUB_HEAD + "".join(sorted(imports)) + constants + "".join(functions)
 

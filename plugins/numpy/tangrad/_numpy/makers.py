@@ -146,7 +146,9 @@ def unary_inexact(
             filter_traceback(error)
             raise
 
-    return _documented(function, name, documentation)
+    made = _documented(function, name, documentation)
+    made.__annotations__["x"] = "ArrayLike"  # what is asked of it above is not known of any
+    return made
 
 
 # --- two operands --------------------------------------------------------------------------------------------------
