@@ -521,3 +521,16 @@ def test_the_sharding_of_a_result_has_an_entry_for_each_dimension() -> None:
             assert f(lambda a: tangrad.sharding.reshard(a, P()))(x).sharding.spec == P(None, None)
             assert f(lambda a: tnp.ones((8, 4, 2), out_sharding=P("x")) + 1)(x).sharding.spec == P("x", None, None)
         assert tangrad.jit(lambda a: a, out_shardings=P("x"))(x).sharding.spec == P("x")
+
+
+def test_results_are_on_meshes_whose_axes_have_the_types_outside() -> None:
+    """What `explicit_axes` returns where axes are Auto keeps its place, and a mesh with axes of that type."""
+    x = tangrad.device_put(numbers((8, 8)), NamedSharding(mesh(), P("x", "y")))
+    inner = explicit_axes(lambda a: reshard(tnp.sin(a), P("y")), in_sharding=P("x", "y"))
+    with tangrad.set_mesh(mesh()):
+        for transform in (lambda g: g, tangrad.jit):
+            found = transform(inner)(x)
+            assert found.sharding.mesh == mesh() and tangrad.typeof(found).sharding.spec == P(None, None)
+            assert_equal(found, np.sin(numbers((8, 8))))
+        assert inner(x).sharding == NamedSharding(mesh(), P("y", None))
+        assert_equal(tangrad.grad(lambda a: inner(a).sum())(x), np.cos(numbers((8, 8))))

@@ -191,7 +191,7 @@ def common_place(what: str, arrays: Sequence[Value]) -> Place:
     """
     if any([isinstance(array, ShardedArray) for array in arrays]):
         _say_copies(arrays)
-        return _several(what, arrays, [], [])
+        return _several(what, arrays, [], (), ())
     device, first = None, 0
     for position, array in enumerate(arrays):
         if isinstance(array, PlacedArray) and array.committed:
@@ -214,14 +214,18 @@ def common_place(what: str, arrays: Sequence[Value]) -> Place:
     return Place(NumpyArray.backend.default_device(), False)
 
 
-def _several(what: str, arrays: Sequence[Value], claims: list[Any], models: Sequence[Sharding]) -> SeveralDevices:
+def _several(
+    what: str, arrays: Sequence[Value], claims: list[Any], stated: Sequence[Sharding], within: Sequence[Sharding]
+) -> SeveralDevices:
+    """The devices of a computation, whose results are sharded as is stated, as the arguments, or as what is `within`."""
     known = [(array.aval.shape, array.user_sharding) for array in arrays if isinstance(array, ShardedArray)]
     for position, array in enumerate(arrays):
         if isinstance(array, ShardedArray):
             claims.append((f"argument {position} ({array.aval.str_short()})", array.user_sharding.device_order))
         elif isinstance(array, PlacedArray) and array.committed:
             claims.append((f"argument {position} ({array.aval.str_short()})", (array.device,)))
-    return SeveralDevices(agreed_devices(what, claims), [*models, *[sharding for _, sharding in known]][0], known)
+    models = (*stated, *[sharding for _, sharding in known], *within)
+    return SeveralDevices(agreed_devices(what, claims), models[0], known)
 
 
 def _say_copies(arrays: Sequence[Value], device: object = None) -> None:
@@ -235,7 +239,7 @@ def _say_copies(arrays: Sequence[Value], device: object = None) -> None:
 class ProgramLayout:
     """How a program is sharded over several devices, where its options or its equations say so."""
 
-    __slots__ = ("_claims", "_inputs", "_models", "_name", "_outputs")
+    __slots__ = ("_claims", "_inputs", "_name", "_outputs", "_stated", "_within")
 
     def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
         program = program_shardings(closed)
@@ -248,7 +252,11 @@ class ProgramLayout:
             for sharding, atom in zip(stated, closed.jaxpr.outvars, strict=True)
         ]
         self._claims = stated_claims(options, program)
-        self._models = [*options.shardings, *program[:1]]
+        self._stated, self._within = options.shardings, program[:1]
+
+    @property
+    def _model(self) -> Sharding:
+        return (*self._stated, *self._within)[0]
 
     @property
     def is_stated(self) -> bool:
@@ -267,7 +275,7 @@ class ProgramLayout:
 
     def places(self, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> tuple[list[Any], list[Any]]:
         """For each argument and each result its sharding, or its one device."""
-        model = self._models[0]
+        model = self._model
         if model.num_devices == 1:
             (device,) = model.device_order
             return [device] * len(in_avals), [device] * len(out_avals)
@@ -280,9 +288,9 @@ class ProgramLayout:
         return [(aval.shape, stated) for aval, stated in zip(avals, self._inputs, strict=True) if stated is not None]
 
     def _place(self, arrays: Sequence[Value]) -> Place:
-        if self._models[0].num_devices == 1:
-            return Place(self._models[0].device_order[0], True)
-        place = _several(self._name, arrays, list(self._claims), self._models)
+        if self._model.num_devices == 1:
+            return Place(self._model.device_order[0], True)
+        place = _several(self._name, arrays, list(self._claims), self._stated, self._within)
         place.known = [*self._stated_inputs([array.aval for array in arrays]), *place.known]
         return place
 

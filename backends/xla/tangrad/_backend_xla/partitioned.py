@@ -85,15 +85,18 @@ class Plan:
 def _devices(
     options: CompileOptions, program: Sequence[Sharding], avals: Sequence[ShapedArray], places: Sequence[Placement]
 ) -> tuple[Sharding, tuple[XlaDevice, ...]]:
-    """A sharding to take as a model, and the devices in order. Raises ValueError where two sets of them are meant."""
+    """A sharding to take as a model, and the devices in order. Raises ValueError where two sets of them are meant.
+
+    Types of axes are those of the arguments: within the program a mesh may have other ones (`explicit_axes`).
+    """
     claims = stated_claims(options, program)
-    models = [*options.shardings, *program[:1]]
+    models = list(options.shardings)
     for position, (aval, place) in enumerate(zip(avals, places, strict=True)):
         if place.committed:
             claims.append((f"argument {position} ({aval.str_short()})", place.devices))
         if place.user_sharding is not None:
             models.append(place.user_sharding)
-    return models[0], sharded.in_order(agreed_devices(options.name, claims))
+    return (*models, *program)[0], sharded.in_order(agreed_devices(options.name, claims))
 
 
 def load(runner: Any, plan: Plan, compile_for: Callable[[Plan], Any]) -> Loaded:

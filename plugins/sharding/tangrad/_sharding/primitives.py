@@ -4,11 +4,12 @@ sharded; and a constrained value."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._sharding.hlo import part_numbers
+from tangrad._sharding.mesh import AxisType
 from tangrad.core import (
     EVAL_TRACE,
     Array,
@@ -55,7 +56,18 @@ def sharding_constraint_p(x: ShapedArray, *, sharding: Sharding) -> ShapedArray:
     return sharding.type_of(x)
 
 
-@sharding.primitive(name="auto_axes")
+def _forget(args: Values, params: Params) -> Value:
+    """Outside of programs the array stays where it is, on a mesh with other types of axes."""
+    array: Any = as_array(args[0])
+    if array.aval.infer_types is None:
+        return array
+    placed, axes = array.sharding, params["axes"]
+    names = [axis for axis in placed.mesh.explicit_axes if axes is None or axis in axes]
+    mesh = placed.mesh.update_axis_types(dict.fromkeys(names, AxisType.Auto))
+    return _move((array,), {"sharding": placed.update(mesh=mesh)})
+
+
+@sharding.primitive(name="auto_axes", evaluate=_forget)
 def auto_axes_p(x: ShapedArray, *, axes: tuple[object, ...] | None) -> ShapedArray:
     """The same value, whose type has no sharding along some axes of the mesh, or along any (None)."""
     return x
