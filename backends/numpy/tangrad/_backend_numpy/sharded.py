@@ -217,7 +217,7 @@ def common_place(what: str, arrays: Sequence[Value]) -> Place:
 def _several(
     what: str, arrays: Sequence[Value], claims: list[Any], stated: Sequence[Sharding], within: Sequence[Sharding]
 ) -> SeveralDevices:
-    """The devices of a computation, whose results are sharded as is stated, as the arguments, or as what is `within`."""
+    """The devices of a computation; its results are sharded as is stated, as the arguments, or as what is `within`."""
     known = [(array.aval.shape, array.user_sharding) for array in arrays if isinstance(array, ShardedArray)]
     for position, array in enumerate(arrays):
         if isinstance(array, ShardedArray):
