@@ -10,7 +10,10 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, nn, random
+from tangrad._console.explanations import missing
 from tangrad._console.explanations.suggestions import ATTRIBUTES, FUNCTIONS, LAYERS, LAYERS_ARE, for_array
+from tangrad._core.composition.registry import composition
+from tangrad.core import hookimpl
 
 # --- Functions that JAX has since 0.11 ---
 
@@ -315,3 +318,36 @@ def test_suggestions_for_attributes_follow_what_there_is() -> None:
         X.frobnicate
     with pytest.raises(AttributeError, match=r"(?m)'frobnicate'$"):
         X.frobnicate
+
+
+def test_what_arrays_lack_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries ask arrays for what these do not have, again and again; what is registered since is there."""
+    asked = []
+    find = composition().find
+    monkeypatch.setattr(composition(), "find", lambda *cell: asked.append(cell) or find(*cell))
+    monkeypatch.setattr(missing, "for_array", lambda name, known: asked.append(name) or f"; not {name}")
+    for _ in range(3):
+        assert not hasattr(X, "lacking")
+        with pytest.raises(AttributeError, match="'lacking'; not lacking"):
+            X.lacking
+        assert tangrad.grad(lambda x: x * hasattr(x, "lacking"))(2.0) == 0
+    assert [one for one in asked if "lacking" in one] == [("tangrad.array", "lacking"), "lacking"]
+    with tangrad.core.register(lambda x: x + 1, group="tangrad.array", name="lacking"):
+        assert X.lacking().tolist() == (X + 1).tolist()
+    assert not hasattr(X, "lacking")
+
+
+def test_what_a_hook_computes_is_asked_for_each_time() -> None:
+    class Computes:
+        there = False
+
+        @hookimpl
+        def tangrad_array_attribute(self, name: str) -> Any:
+            return (lambda x: x) if name == "by_hook" and self.there else None
+
+    hook = Computes()
+    with tangrad.core.register(hook, group="tangrad.hooks", name="computes"):
+        assert not hasattr(X, "by_hook")
+        hook.there = True
+        assert X.by_hook() is X
+    assert not hasattr(X, "by_hook")

@@ -18,17 +18,19 @@ from tangrad._core.diagnostics.tracebacks import boundary_around, filter_traceba
 from tangrad._core.settings.threads import free_after_fork
 
 ATTRIBUTES_GROUP = "tangrad.array"
+ABSENT_LIMIT = 256
 
 
 class _Attributes(dict[str, Any]):
     """Name -> function of the array, or `property`. Names are Python's own, such as `__add__`, `reshape`, `T`."""
 
-    __slots__ = ("_changes", "_lock", "_owner", "_replaced")
+    __slots__ = ("_absent", "_changes", "_lock", "_owner", "_replaced")
 
     def __init__(self) -> None:
         super().__init__()
         self._owner: type | None = None
         self._changes = 0  # of the composition
+        self._absent: set[str] = set()  # names that libraries ask for again and again
         self._lock = free_after_fork(threading.RLock())  # what it guards is done whole, or once more
         self._replaced: dict[str, object] = {}  # name on the class -> what it had there; None: nothing
 
@@ -37,9 +39,11 @@ class _Attributes(dict[str, Any]):
         self._owner = owner
 
     def __missing__(self, name: str) -> Any:
-        changes = self._changes
-        plugin = composition().find(ATTRIBUTES_GROUP, name)
+        changes, absent = self._changes, self._absent
+        plugin = None if name in absent else composition().find(ATTRIBUTES_GROUP, name)
         if plugin is None:
+            if len(absent) < ABSENT_LIMIT and "tangrad_array_attribute" not in composition().manager.computes:
+                absent.add(name)
             raise explanations().missing_array_attribute(name, lambda: composition().names(ATTRIBUTES_GROUP), changes)
         found = plugin.load()
         is_whole = plugin.is_object(found)  # or its module is being imported: who knows whether that ends well
@@ -68,7 +72,7 @@ class _Attributes(dict[str, Any]):
     def forget(self) -> None:
         """Load everything anew when it is used next."""
         with self._lock:
-            self._changes += 1
+            self._changes, self._absent = self._changes + 1, set()
             self.clear()
             while self._replaced:
                 name, value = self._replaced.popitem()

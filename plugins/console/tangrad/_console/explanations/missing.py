@@ -143,6 +143,10 @@ def comes_with_tangrad(distribution: str) -> bool:
     return distribution in catalogue.USUAL["tangrad"].split() and not is_installed("tangrad")
 
 
+HINTS_LIMIT = 256
+_hints: dict[tuple[str, int], str] = {}  # attribute of arrays, version of the composition -> the end of the error
+
+
 class CatalogueExplanations(Explanations):
     """Explanations from the catalogue."""
 
@@ -169,10 +173,16 @@ class CatalogueExplanations(Explanations):
 
     def missing_array_attribute(self, name: str, known: Callable[[], set[str]], version: int) -> AttributeError:
         """Return the error for an attribute of arrays, with what to write instead."""
-        owner = catalogue.owner_in(catalogue.ARRAY_ATTRIBUTES, name)
-        hint = for_array(name, known, version) if owner is None else ""
-        error = AttributeError(f"an array has no attribute {name!r}{hint}", name=name)
-        return not_installed(f"the array attribute {name!r}", owner) or error
+        text = _hints.get((name, version))  # libraries ask arrays for what these do not have, again and again
+        if text is None:
+            owner = catalogue.owner_in(catalogue.ARRAY_ATTRIBUTES, name)
+            error = not_installed(f"the array attribute {name!r}", owner)
+            if error is not None:
+                return error
+            if len(_hints) >= HINTS_LIMIT:
+                _hints.clear()
+            text = _hints[name, version] = for_array(name, known) if owner is None else ""
+        return AttributeError(f"an array has no attribute {name!r}{text}", name=name)
 
     def missing_setting(self, name: str, known: Sequence[str]) -> AttributeError:
         """Return the error for a setting; `known`: those that there are."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from functools import lru_cache
 
 from tangrad._console.explanations import catalogue
 
@@ -325,14 +324,12 @@ def for_module(module_name: str, name: str, known: Iterable[str]) -> str:
     return _question(elsewhere, _close(name, known, bool(elsewhere)))
 
 
-@lru_cache(maxsize=256)  # libraries ask arrays for attributes that these do not have, again and again
-def for_array(name: str, known: Callable[[], Iterable[str]], version: int = 0) -> str:
+def for_array(name: str, known: Callable[[], Iterable[str]]) -> str:
     """Return the end of the error for an attribute that arrays lack, or "".
 
     Args:
         name: the attribute that was asked for.
         known: returns the attributes that arrays have.
-        version: of what `known` returns.
 
     >>> for_array("unsqueeze", lambda: ["squeeze"])
     "; did you mean 'tangrad.numpy.expand_dims(x, axis)' or 'squeeze'?"
