@@ -198,6 +198,20 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config: pytest.Config) -> None:
+    """List the files that take longest, where `--durations` asks for the tests that do."""
+    if not (count := config.getoption("durations")):
+        return
+    seconds: dict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    terminalreporter.write_sep("=", f"slowest files, of {sum(seconds.values()):.0f} s in all")
+    for file in sorted(seconds, key=lambda file: -seconds[file])[: 3 * count]:
+        terminalreporter.write_line(f"{seconds[file]:.1f} s {file}")
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cache of this run, after its last worker has ended."""
     if OWN_CACHE is not None:
