@@ -13,7 +13,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad import export, lax
+from tangrad import export, lax, nn
 from tangrad.core import PrimitiveSet, RuleSet, register
 from tangrad.sharding import (
     AbstractMesh,
@@ -534,3 +534,44 @@ def test_results_are_on_meshes_whose_axes_have_the_types_outside() -> None:
             assert_equal(found, np.sin(numbers((8, 8))))
         assert inner(x).sharding == NamedSharding(mesh(), P("y", None))
         assert_equal(tangrad.grad(lambda a: inner(a).sum())(x), np.cos(numbers((8, 8))))
+
+
+CUBE = Mesh(np.array(tangrad.devices()).reshape(2, 2, 2), ("x", "y", "z"), (AxisType.Explicit,) * 3)
+RESHAPES = [
+    ((4,), P(("x", "y")), (2, 2), P("x", "y")),
+    ((8,), P(("x", "y")), (2, 4), P("x", "y")),
+    ((8,), P(("x", "y")), (4, 2), P(("x", "y"), None)),
+    ((8, 4), P("x", None), (2, 4, 4), P("x", None, None)),
+    ((8,), P(("x", "y", "z")), (2, 2, 2), P("x", "y", "z")),
+    ((8,), P(("x", "y", "z")), (2, 4), P("x", ("y", "z"))),
+    ((8,), P(("x", "y", "z")), (4, 2), P(("x", "y"), "z")),
+    ((4, 2), P(("x", "y"), "z"), (2, 2, 2), P("x", "y", "z")),
+    ((16,), P(("x", "y", "z")), (2, 2, 2, 2), P("x", "y", "z", None)),
+    ((16,), P(("x", "y", "z")), (1, 2, 1, 8), P(None, "x", None, ("y", "z"))),
+]
+
+
+@pytest.mark.parametrize(("shape", "spec", "new", "expected"), RESHAPES)
+def test_axes_of_a_dimension_that_is_divided(
+    shape: tuple[int, ...], spec: P, new: tuple[int, ...], expected: P
+) -> None:
+    x = tangrad.device_put(numbers(shape), NamedSharding(CUBE, spec))
+    with tangrad.set_mesh(CUBE):
+        found = tangrad.jit(lambda a: a.reshape(new))(x)
+        assert found.sharding.spec == expected
+        assert_equal(found, numbers(shape).reshape(new))
+        back = tangrad.jit(tangrad.grad(lambda a: (a.reshape(new) ** 2).sum()))(x)
+        assert back.sharding == x.sharding
+        assert_equal(back, 2 * numbers(shape))
+
+
+def test_one_hot_vectors_along_a_mesh_axis() -> None:
+    x = tangrad.device_put(np.arange(8).reshape(4, 2), NamedSharding(EXPLICIT, P("x")))
+    with tangrad.set_mesh(EXPLICIT):
+        for axis, spec in ((-1, P("x", None, "y")), (0, P("y", "x", None))):
+            hot = lambda a, axis=axis, spec=spec: nn.one_hot(a, 8, axis=axis, out_sharding=spec)
+            for f in (hot, tangrad.jit(hot)):
+                assert f(x).sharding == NamedSharding(EXPLICIT, spec)
+                assert_equal(f(x), np.moveaxis(np.eye(8, dtype=np.float32)[np.arange(8).reshape(4, 2)], -1, axis))
+        with pytest.raises(ValueError, match="named axis 'i'"):
+            tangrad.vmap(lambda a: nn.one_hot(a, 8, axis="i", out_sharding=P()), axis_name="i")(np.arange(8))

@@ -13,9 +13,9 @@ import tangrad.numpy as tnp
 from tangrad.core import Array, concrete_or_error, dtypes
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax
-from tangrad.extend.lax import broadcasted_iota, expand_dims
+from tangrad.extend.lax import broadcasted_iota, constrained, expand_dims
 from tangrad.extend.numpy import as_one, index_argument
-from tangrad.typing import ArrayLike, DTypeLike, Value
+from tangrad.typing import ArrayLike, DTypeLike, ShardingLike, Value
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 _lax: ModuleType = tangrad.lax  # for what is of distributions of their own
 
 
-def one_hot(x: ArrayLike, num_classes: object, *, dtype: DTypeLike | None = None, axis: object = -1) -> Array:
+def one_hot(
+    x: ArrayLike,
+    num_classes: object,
+    *,
+    dtype: DTypeLike | None = None,
+    axis: object = -1,
+    out_sharding: ShardingLike = None,
+) -> Array:
     """Vectors that are 1 at the positions that `x` names, and 0 elsewhere; all 0 where there is no such position.
 
     Args:
@@ -32,13 +39,15 @@ def one_hot(x: ArrayLike, num_classes: object, *, dtype: DTypeLike | None = None
         dtype: of the result; None: the default float.
         axis: the axis of the result along which the vectors are: an integer, or the name of a mapped axis (or a tuple
             of names) of the size `num_classes`, along which each vector then is spread.
+        out_sharding: how the result is sharded: a sharding, or a partition spec of the mesh in use.
 
     Returns:
         An array with one dimension more than `x`; of its shape along a named axis.
 
     Raises:
         TypeError: `num_classes` is not known, or no integer.
-        ValueError: there is no such axis, or a named one has another size; a negative number of classes.
+        ValueError: there is no such axis, or a named one has another size or is given with `out_sharding`; a negative
+            number of classes; a sharding that the result cannot have.
         NameError: no axis of that name is mapped.
 
     >>> import tangrad
@@ -62,12 +71,16 @@ def one_hot(x: ArrayLike, num_classes: object, *, dtype: DTypeLike | None = None
     kind = dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype, "one_hot")
     rank = made.aval.ndim + 1
     if isinstance(axis, (str, tuple)):
+        if out_sharding is not None:
+            raise ValueError(
+                f"one_hot: out_sharding is for results with the vectors, which named axis {axis!r} spreads"
+            )
         return _along_named(made, count, kind, axis)
     axis = index_argument("one_hot", axis, "axis")
     if not -rank <= axis < rank:
         raise ValueError(f"one_hot: axis {axis} is out of bounds for a result of {rank} dimensions")
     position = axis % rank
-    return _hits(made, count=count, kind=kind, position=position)
+    return constrained(_hits(made, count=count, kind=kind, position=position), out_sharding)
 
 
 def _along_named(made: Array, count: object, kind: object, axis: object) -> Array:

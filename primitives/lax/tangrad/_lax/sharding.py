@@ -93,8 +93,9 @@ def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int], sizes: Mapping[
     """How an array of shape `old`, cut by `axes`, is sharded when it has shape `new`.
 
     Shapes fall into the shortest runs of dimensions with equal products. A dimension that stays keeps its axes. Where
-    one is divided into several, the foremost of these gets them; where several join in one, that gets the axes of all,
-    of which the foremost must be cut before others are. Raises Unclear for any other that is cut.
+    one is divided into several, the foremost of these gets them, as many as cut it into single elements, and the next
+    the rest; where several join in one, that gets the axes of all, of which the foremost must be cut before others are.
+    Raises Unclear for any other that is cut.
     """
     found: list[tuple[Hashable, ...]] = []
     for before, after in _runs(old, new):
@@ -107,12 +108,15 @@ def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int], sizes: Mapping[
                 raise Unclear(
                     f"dimension {cut[-1]}, which is cut along {axes[cut[-1]]}, is joined with others before it"
                 )
-            names = tuple([axis for at in cut for axis in axes[at]])
-            if len(names) > 1 and [sizes[axis] for axis in names] == [new[after[place]] for place in places]:
-                for place, axis in zip(places, names, strict=True):  # each dimension is one of the axes
-                    whole[place] = (axis,)
-            else:
-                whole[places[0]] = names
+            names = [axis for at in cut for axis in axes[at]]
+            for place in places:
+                size, count = new[after[place]], 1
+                while names and (count * sizes[names[0]] <= size or place == places[-1]):
+                    count *= sizes[names[0]]
+                    whole[place] = (*whole[place], names.pop(0))
+                if count != size:  # others, if any are left, would cut a dimension that is not the next
+                    whole[place] = (*whole[place], *names)
+                    break
         found.extend(whole)
     return tuple(found)
 
