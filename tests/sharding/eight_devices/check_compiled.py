@@ -350,3 +350,19 @@ def test_a_backend_that_does_not_say() -> None:
 def test_on_numpy_results_are_sharded_as_the_argument_of_in_shardings() -> None:
     f = tangrad.jit(lambda a: 2 * a, in_shardings=by("x"))
     assert f(matrix()).sharding == f.lower(matrix()).compile().output_shardings == by("x")
+
+
+def test_a_constraint_that_does_not_divide_is_a_hint() -> None:
+    """Within compiled functions; what is put somewhere must divide, and so must dimensions of types."""
+    odd = np.arange(21, dtype=np.float32).reshape(3, 7)
+    for spec in (P("x"), P(None, ("x", "y")), P("x", "y")):
+        hinted = lambda a, spec=spec: constrain(2 * a, by(*spec)) + 1
+        assert_equal(tangrad.jit(hinted)(odd), 2 * odd + 1)
+        assert_equal(tangrad.jit(tangrad.grad(lambda a, f=hinted: (f(a) ** 2).sum()))(odd), 4 * (2 * odd + 1))
+        assert_equal(tangrad.jit(tangrad.vmap(hinted))(np.stack([odd, odd])), np.stack([2 * odd + 1] * 2))
+        with pytest.raises(ValueError, match="does not divide"):
+            constrain(odd, by(*spec))
+    half = tangrad.jit(lambda a: constrain(a, by("x", "y")))(np.ones((3, 8), np.float32))
+    assert half.sharding.is_equivalent_to(by(None, "y"), 2)
+    with pytest.raises(ValueError, match="for arrays of 2 dimensions or more"):
+        tangrad.jit(lambda a: constrain(a, by("x", "y")))(odd[0])

@@ -8,9 +8,10 @@ from typing import Any, ParamSpec, TypeVar, overload
 from tangrad import tree
 from tangrad._sharding.context import current_mesh
 from tangrad._sharding.mesh import AbstractMesh, AxisType, Mesh, mesh_in_use
+from tangrad._sharding.named import NamedSharding
 from tangrad._sharding.primitives import auto_axes_p
 from tangrad._sharding.propagation import ShardingTypeError
-from tangrad.core import Array, Sharding, as_operand, copy_identity, get_aval, is_array_value
+from tangrad.core import Array, Sharding, Tracer, as_operand, copy_identity, get_aval, is_array_value
 from tangrad.core.backends import as_sharding
 from tangrad.tree_util import flatten_axes, keystr
 from tangrad.typing import ArrayLike, PyTree, Value
@@ -35,13 +36,14 @@ def with_sharding_constraint(x: PyTree, shardings: object) -> PyTree:
         x: a tree of arrays.
         shardings: a sharding, a partition spec (it means axes of the mesh in use), None where it is left open, or a
             tree of these that is a prefix of `x`. Dimensions of a spec that are `PartitionSpec.UNCONSTRAINED` are left
-            to the compiler.
+            to the compiler; within compiled functions those that do not divide are whole.
 
     Returns:
         the tree with the same values.
 
     Raises:
-        ValueError: for an array that cannot be cut so, naming it, the dimension and the axes of the mesh.
+        ValueError: for an array that cannot be cut so, naming it, the dimension and the axes of the mesh; outside of
+            compiled functions also for one that does not divide.
         ShardingTypeError: for an array whose type has another sharding: `tangrad.sharding.reshard` moves
             it.
         RuntimeError: for a partition spec where no mesh is in use. TypeError: for what is neither.
@@ -77,6 +79,8 @@ def placed_by(name: str, x: object, shardings: object, anew: bool) -> PyTree:
 def _placed_by(leaf: object, sharding: Sharding, where: str, anew: bool) -> Value:
     if not is_array_value(leaf):
         raise TypeError(f"{where} must be an array, got {leaf!r} of type {type(leaf).__name__}")
+    if isinstance(leaf, Tracer) and isinstance(sharding, NamedSharding) and not anew:  # a hint, which need not divide
+        sharding = sharding.where_it_divides(leaf.aval.shape)
     sharding.check_shape(getattr(leaf, "shape", ()), where)
     aval = get_aval(leaf)
     if not anew and aval.infer_types is not None and sharding.type_of(aval) is not aval:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, overload
@@ -400,6 +401,20 @@ class NamedSharding(Sharding):
     def of_rank(self, ndim: int) -> NamedSharding:
         missing = ndim - len(self.spec)
         return self.update(spec=self.spec.update([*self.spec, *[None] * missing])) if missing > 0 else self
+
+    def where_it_divides(self, shape: Sequence[int]) -> NamedSharding:
+        """The same, but for dimensions that Auto axes would not cut into equal parts: those are whole."""
+        sizes = self.mesh.shape
+
+        def divides(size: int, entry: object) -> bool:
+            axes = () if entry is UNCONSTRAINED else axes_of(entry)
+            stated = any([axis in self.mesh.explicit_axes for axis in axes])
+            return stated or size % math.prod([sizes[axis] for axis in axes]) == 0
+
+        entries = [entry if divides(size, entry) else None for size, entry in zip(shape, self.spec)]
+        if len(self.spec) > len(shape) or entries == list(self.spec):
+            return self
+        return self.update(spec=self.spec.update(entries))
 
     def type_of(self, aval: ShapedArray) -> ShapedArray:
         plain = aval.plain
