@@ -45,7 +45,7 @@ CORE = "tangrad-core"
 LONGEST = 500
 # All rooms of `core/` together: a limit for each was met by moving code next door. Neither blank lines nor comments
 # count; docstrings do.
-CORE_LINES = 11_034
+CORE_LINES = 11_035
 # The rooms of `core/`, each of which imports those before it alone. Modules beside the rooms are doors to them.
 ORDER = ("tree", "settings", "diagnostics", "dtypes", "composition", "kernel")
 RULES = "tangrad.rules."

@@ -27,6 +27,7 @@ class ArrayOperators(ArrayMembers):
     __slots__ = ()
     __array_priority__ = 100  # NumPy must not take over mixed expressions
     aval: ShapedArray
+    user_sharding: Any = None  # of an array on several devices, as its backend has it
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -28,6 +28,7 @@ from tangrad.extend.lax import (
     float0_zeros,
     is_device,
     place_of,
+    sharding_of,
 )
 from tangrad.typing import (
     ArrayLike,
@@ -292,12 +293,8 @@ def _like(
 def _place_like(name: str, value: Any, shape: object, device: DeviceLike, out_sharding: ShardingLike) -> Any:
     """The placement of an array like another one: the given one, or that of the other's type."""
     place = place_of(name, device, out_sharding)
-    aval = value.aval if hasattr(type(value), "aval") else None
     if place is None and shape is None:
-        if aval is not None and aval.infer_types is not None:
-            return aval.placed
-        # Of an array on several devices, and of a struct that states one.
-        place = getattr(value, "sharding" if aval is None else "user_sharding", None)
+        place = sharding_of(value)
     return device_beside(value) if place is None else place
 
 

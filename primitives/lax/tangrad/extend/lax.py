@@ -59,7 +59,7 @@ __getattr__, __dir__ = door(
         "tangrad._lax.operands": "float0_zeros operand size_operand",
         "tangrad._lax.placement.functions": "device_put",
         "tangrad._lax.placement.primitives": (
-            "constrained device_put_p is_device place_of sharded_call takes_out_sharding with_plain_type"
+            "constrained device_put_p is_device place_of sharded_call sharding_of takes_out_sharding with_plain_type"
         ),
         "tangrad._lax.reductions.functions": "argmax cummax cummin cumsum reduce_max reduce_or reduce_sum",
         "tangrad._lax.reductions.primitives": (

@@ -72,6 +72,14 @@ def stated(out_sharding: object, what: str) -> Sharding | None:
     return as_sharding(out_sharding, what)
 
 
+def sharding_of(value: Any) -> Sharding | None:
+    """How what is made like `value` is sharded: as its type or a struct states, or an array on several devices is."""
+    aval = value.aval if hasattr(type(value), "aval") else None
+    if aval is None:
+        return getattr(value, "sharding", None)
+    return aval.placed if aval.infer_types is not None else getattr(value, "user_sharding", None)
+
+
 def constrained(x: Array, out_sharding: object) -> Array:
     """`x`, sharded by `out_sharding`: None (unconstrained), a sharding, or a partition spec.
 

@@ -13,7 +13,7 @@ from tangrad._lax.elementwise.primitives import convert_element_type_p
 from tangrad._lax.operands import constant, float0_zeros, operand, scalar_like, size_operand
 from tangrad._lax.operands import operand as as_lax_operand
 from tangrad._lax.placement.functions import device_put
-from tangrad._lax.placement.primitives import constrained
+from tangrad._lax.placement.primitives import constrained, sharding_of
 from tangrad._lax.structure.functions.shapes import broadcast_in_dim, expand_dims, operand_of, reshape
 from tangrad._lax.structure.primitives import (
     broadcast_in_dim_p,
@@ -161,12 +161,9 @@ def full_like(
     >>> tangrad.lax.full_like(tangrad.lax.iota("float32", 2), 7)
     Array([7., 7.], dtype=float32)
     """
-    aval, given = x.aval if hasattr(type(x), "aval") else None, getattr(x, "shape", None)
+    given = getattr(x, "shape", None)
     if sharding is None and shape is None:
-        if aval is not None and aval.infer_types is not None:
-            sharding = aval.placed
-        else:  # of an array on several devices, and of a struct that states one
-            sharding = getattr(x, "sharding" if aval is None else "user_sharding", None)
+        sharding = sharding_of(x)
     shape = canonicalize_shape((np.shape(x) if given is None else given) if shape is None else shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype_of(x) if dtype is None else dtypes.check_user_dtype_supported(dtype, "full_like")
