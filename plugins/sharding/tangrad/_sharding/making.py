@@ -177,6 +177,12 @@ def make_array_from_callback(
     return assembled("make_array_from_callback", shape, sharding, parts)
 
 
+@overload
+def make_array_from_process_local_data(
+    sharding: ShardingLike, local_data: ArrayLike, global_shape: Sequence[int] | None = None
+) -> Array: ...
+@overload
+def make_array_from_process_local_data(sharding: PyTree, local_data: PyTree, global_shape: PyTree = None) -> PyTree: ...
 def make_array_from_process_local_data(
     sharding: ShardingLike | PyTree, local_data: PyTree, global_shape: Sequence[int] | PyTree = None
 ) -> PyTree:
