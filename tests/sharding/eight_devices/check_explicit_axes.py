@@ -520,7 +520,14 @@ def test_the_sharding_of_a_result_has_an_entry_for_each_dimension() -> None:
             assert total in ([P(None)] if ON_XLA else [P(), P(None)])
             assert f(lambda a: tangrad.sharding.reshard(a, P()))(x).sharding.spec == P(None, None)
             assert f(lambda a: tnp.ones((8, 4, 2), out_sharding=P("x")) + 1)(x).sharding.spec == P("x", None, None)
-        assert tangrad.jit(lambda a: a, out_shardings=P("x"))(x).sharding.spec == P("x")
+        rows = NamedSharding(EXPLICIT, P("x"))
+        for made in (
+            tangrad.jit(lambda a: a, out_shardings=P("x"))(x),
+            tnp.ones((8, 4), device=rows),
+            tnp.zeros_like(numbers((8, 8)), device=rows),
+            tnp.ones((8, 4)).to_device(rows),
+        ):
+            assert made.sharding.spec == P("x")
 
 
 def test_results_are_on_meshes_whose_axes_have_the_types_outside() -> None:

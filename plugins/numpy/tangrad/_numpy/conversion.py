@@ -409,7 +409,7 @@ def placed(x: Any, device: DeviceLike) -> Array:
     if device is None:
         return x
     if not is_device(device):
-        return constrained(x, device)
+        return constrained(x, device, as_given=True)
     if isinstance(x, Tracer):
         return tangrad.device_put(x, device)
     return put(x.to_numpy(), x.aval, device=device)

@@ -56,7 +56,7 @@ def filled(
     if dtype == dtypes.float0:
         return float0_zeros(shape)
     if device is not None and not is_device(device):
-        return constrained(filled(shape, number, dtype, weak_type), device)
+        return constrained(filled(shape, number, dtype, weak_type), device, as_given=True)
     if device is not None or (thread.trace is EVAL_TRACE and fits_host(shape)):
         aval = type_of_array(shape, dtype, weak_type)
         contents = _contents(shape, number, dtype)

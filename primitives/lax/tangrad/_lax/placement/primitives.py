@@ -80,8 +80,10 @@ def sharding_of(value: Any) -> Sharding | None:
     return aval.placed if aval.infer_types is not None else getattr(value, "user_sharding", None)
 
 
-def constrained(x: Array, out_sharding: object) -> Array:
+def constrained(x: Array, out_sharding: object, as_given: bool = False) -> Array:
     """`x`, sharded by `out_sharding`: None (unconstrained), a sharding, or a partition spec.
+
+    The sharding then has an entry for each dimension, unless it is to be `as_given`, as that of a device is.
 
     Raises TypeError for what is none of these, ValueError where `x` cannot be cut so.
     """
@@ -89,7 +91,8 @@ def constrained(x: Array, out_sharding: object) -> Array:
     if sharding is None:
         return x
     sharding.check_shape(x.shape, "out_sharding: the result")
-    return sharding.of_rank(x.ndim).constrain(as_array(x) if get_aval(x).infer_types is None else x)
+    sharding = sharding if as_given else sharding.of_rank(x.ndim)
+    return sharding.constrain(as_array(x) if get_aval(x).infer_types is None else x)
 
 
 def sharded_call(out_sharding: object, function: Callable[..., Any], *args: object, **options: object) -> Array:
