@@ -134,10 +134,10 @@ def stub(
     lines = [f"from {package} import {leaf} as {leaf}" for leaf in sorted(submodules) if leaf not in names]
     lines += _grouped([import_line(name, value) for name, value in sorted(names.items())])
     lines += [line.rstrip() for line in type_imports(functions) if line.split()[-1] not in names]
-    listing = "".join(f'    "{name}",\n' for name in exported)
+    listing = ", ".join([f'"{name}"' for name in exported])  # on one line: stubs are a good part of a small install
     version = "\n\n__version__: str" if package == "tangrad" else ""
     text = "\n".join(sorted(lines)) + f"{version}\n\n{functions}"
-    return f"{STUB_HEAD}\n{text}__all__ = [\n{listing}]\n"
+    return f"{STUB_HEAD}\n{text}__all__ = [{listing}]\n"
 
 
 def _made_function(name: str, signature: str, summary: str) -> str:
