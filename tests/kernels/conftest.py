@@ -58,7 +58,7 @@ def rule_sets(library_path):
         for name in ("rules_on_xla_cpu", "activations_on_xla_cpu"):
             importlib.import_module(f"tangrad._kernels.{name}")
         makers.append(on_xla_cpu.rule_set)
-        others.append(on_xla_cpu.function_rules)
+        others += [on_xla_cpu.function_rules, on_xla_cpu.indexing_rules]
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(library_path)
     library.cache_clear()

@@ -73,6 +73,20 @@ def sort(call):
             call("sort", [number, *shape, len(operands), *widths], operands, list(map(np.empty_like, operands)))
 
 
+def search(call):
+    """Keys at equal distances, in crowds, some of them equal, not finite; one key and none of the values' size."""
+    evenly = np.linspace(-3, 3, 70)
+    crowds = [evenly, evenly**9, np.r_[-np.inf, np.repeat(evenly, 9), np.inf, np.nan], np.zeros(1), np.full(3, np.nan)]
+    for (number, name), keys in itertools.product(enumerate(NAMES), crowds):
+        if name[-2:] in ("32", "64"):
+            given = keys if name[0] == "f" else np.sort(np.nan_to_num(keys * 1e4, posinf=2e9, neginf=0) % 2**31)
+            given, x = given.astype(name), draw(5003, name)
+            x[: min(x.size, given.size)] = given[: x.size]
+            for places, equal, count in itertools.product((4, 5), (0, 1), (5003, 100)):
+                plan = [number, places, given.size, count, equal]
+                call("search", plan, [given, x], [np.empty(count, NAMES[places])])
+
+
 def top(call):
     for (number, name), (rows, size), k in itertools.product(
         enumerate(NAMES), [(1, 64), (3, 1001), (2, 70_000)], (1, 5, 60)
@@ -180,7 +194,7 @@ def places(call):
     for (number, count), size in itertools.product(itertools.product((4, 5, 8), (1, 5003, 1_100_003)), (1, 700, 5000)):
         low = 0 if NAMES[number][0] == "u" else -size - 3
         at = np.random.default_rng(0).integers(low, size + 3, count).astype(NAMES[number])
-        call("count", [number, count, size, size], [at], [np.empty(size, "int64")])
+        call("count", [number, count, size, size], [at], [np.empty(size, "int32")])
         for width, element, clamp in ((4, 4, 0), (8, 8, 1), (6, 2, 0), (10, 1, 1)):
             table, out = draw(size * width, "int8"), np.empty(count * width, "int8")
             call("take", [number, count, width, element, size, size, clamp, 77], [table, at], [out])
@@ -188,7 +202,7 @@ def places(call):
 
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, top, lu, bits, depthwise, chain, softmax, rows, places):
+    for exercise in (running, sort, search, top, lu, bits, depthwise, chain, softmax, rows, places):
         exercise(call)
     print(call.digest.hexdigest())
 

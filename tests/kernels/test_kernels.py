@@ -111,6 +111,88 @@ def test_what_no_kernel_takes(backend, with_and_without):
         assert_same(*with_and_without(function, numpy.nan_to_num(x)))
 
 
+SEARCHED = ("float32", "float64", "int32", "int64", "uint32", "uint64")
+
+
+def sorted_keys(dtype):
+    """At equal distances, in crowds, some of them equal, not finite; of the greatest and the least numbers; one."""
+    evenly = numpy.linspace(-3, 3, 71)
+    if numpy.dtype(dtype).kind == "f":
+        ends = numpy.array([-numpy.inf, numpy.inf, numpy.nan])
+        greatest = numpy.finfo(dtype).max
+        more = numpy.r_[-numpy.inf, numpy.repeat(evenly, 70), ends[1:], ends[2]], numpy.array([-greatest, 0, greatest])
+        keys = [evenly, evenly**25, *more, ends[2:], ends[:1], evenly[:1]]
+    else:
+        limits = numpy.iinfo(dtype)
+        least, middle = limits.min, limits.max // 2
+        keys = [numpy.arange(70) + middle, numpy.array([least, middle, limits.max], dtype), numpy.repeat([7, 60], 80)]
+        keys += [numpy.sort(draw(500, dtype)), numpy.array([limits.max], dtype)]
+    return [each.astype(dtype) for each in keys]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", SEARCHED)
+def test_places_in_sorted_vectors(backend, with_and_without, dtype, side):
+    def places(xs, x):
+        return [np.searchsorted(keys, x, side=side) for keys in xs]
+
+    keys = sorted_keys(dtype)
+    x = numpy.concatenate([draw(9001, dtype), *keys])
+    more = [numpy.nextafter(each, limit, dtype=dtype) for each in keys for limit in (-9, 9)] if dtype[0] == "f" else []
+    x = numpy.concatenate([x, *more])
+    ours, before = with_and_without(lambda x: places(keys, x), x)
+    for found, expected, each in zip(ours, before, keys, strict=True):
+        assert found.dtype == expected.dtype and numpy.array_equal(found, expected)
+        if backend == "numpy":  # for XLA subnormal numbers are 0
+            assert numpy.array_equal(found, numpy.searchsorted(each, x, side=side))
+
+
+def test_subnormal_numbers_are_the_same_ones_for_all_threads(backend, with_and_without):
+    x = numpy.zeros(300_000, "float32")
+    x[::3], x[1::3] = 1e-40, -1e-40
+    ours, before = with_and_without(lambda x: np.searchsorted(np.array([-1, 0, 1], "float32"), x), x)
+    assert numpy.array_equal(ours, before)
+
+
+def test_kernels_find_places_of_many_values_alone(kernels):
+    pytest.importorskip("jaxlib")
+    with kernels(), tangrad.use_backend("xla"):
+        keys, search = numpy.arange(9.0, dtype="float32"), tangrad.jit(np.searchsorted)
+        assert "tangrad_kernels.search" in search.lower(keys, numpy.zeros(5000, "float32")).as_text()
+        assert "tangrad_kernels" not in search.lower(keys, numpy.zeros(500, "float32")).as_text()
+        assert "tangrad_kernels" not in search.lower(keys.astype("float16"), numpy.zeros(5000, "float16")).as_text()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_histograms(backend, with_and_without, dtype):
+    """Values at boundaries and next to them, outside and not numbers; weights, densities, batches, derivatives."""
+    edges = numpy.linspace(-2, 2, 41).astype(dtype)
+    x = numpy.concatenate([draw(20_001, dtype), numpy.repeat(edges, 50), numpy.nextafter(edges, edges.dtype.type(9))])
+    if dtype != "int32":
+        x = x[numpy.isfinite(x)]
+    weights = numpy.linspace(-1, 2, x.size)
+
+    def several(x, weights):
+        return (
+            np.histogram(x, 40, (-2.0, 2.0)),
+            np.histogram(x, edges),
+            np.histogram(x, 7),
+            np.histogram(x, 40, (-2.0, 2.0), density=True),
+            np.digitize(x, edges),
+            np.bincount(np.abs(x).astype(int), length=300),
+            tangrad.vmap(lambda x: np.histogram(x, 9, (-2.0, 2.0))[0])(x[: x.size // 2 * 2].reshape(2, -1)),
+        )
+
+    for found, expected in zip(*map(tangrad.tree.leaves, with_and_without(several, x, weights)), strict=True):
+        assert found.dtype == expected.dtype and numpy.array_equal(found, expected)
+    summed = lambda x, weights: np.histogram(x, 40, (-2.0, 2.0), weights)[0]
+    both = with_and_without(
+        lambda x, w: (summed(x, w), tangrad.grad(lambda w: np.sum(summed(x, w) ** 2))(w)), x, weights
+    )
+    for found, expected in zip(*both, strict=True):
+        numpy.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
 # --- Running totals by the kernel: their values, their roundings, and what is made of them ---
 
 

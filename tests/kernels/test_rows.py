@@ -128,8 +128,8 @@ def test_few_elements_are_numpys(kernels):
 
 
 @pytest.fixture
-def compared(kernels, with_and_without):
-    """With and without the kernels, on NumPy, with 64 bits."""
+def compared(backend, with_and_without):
+    """With and without the kernels, on each backend, with 64 bits."""
 
     def run(function, *arguments):
         flat, tree = tangrad.tree.flatten(arguments)
@@ -139,8 +139,7 @@ def compared(kernels, with_and_without):
             wide = "float64" if found.dtype == "bfloat16" else found.dtype
             numpy.testing.assert_array_equal(found.astype(wide), expected.astype(wide))
 
-    with tangrad.use_backend("numpy"), tangrad.enable_x64(True):
-        yield run
+    return run
 
 
 def places(size, dtype, outside=0, count=5000):
@@ -192,6 +191,29 @@ def test_counts(compared, size):
 def test_many_places(compared):
     at = places(1000, "int32", outside=100, count=1_500_001)
     compared(lambda x, at: (np.bincount(at, length=1000), x[at], x.at[at].add(1)), numpy.arange(1000), at)
+
+
+def test_one_number_is_added_where_places_say(compared):
+    """To elements that are infinite, negative zeros, none at all, which stay where no place is."""
+    x = numpy.array([numpy.inf, -0.0, numpy.nan, 2, -numpy.inf, -0.0])
+    at, numbers = places(4, "int32") % 4, numpy.array([1, -0.0, numpy.inf, numpy.nan, 0.5])
+    compared(lambda x, at, numbers: [x.at[at].add(number) for number in numbers], x, at, numbers)
+
+
+def test_many_are_counted_exactly(compared):
+    at = numpy.zeros(17_000_000, "int32")
+    compared(lambda at: np.zeros(2, "int32").at[at].add(1), at)
+
+
+def test_programs_count_by_the_kernel(kernels):
+    pytest.importorskip("jaxlib")
+    with kernels(), tangrad.use_backend("xla"):
+        text = tangrad.jit(lambda at: np.bincount(at, length=70)).lower(places(70, "int32")).as_text()
+        assert "tangrad_kernels.count" in text and "scatter" not in text
+        many = tangrad.jit(lambda x, at, y: x.at[at].add(y)).lower(
+            numpy.ones(90), places(90, "int32"), numpy.ones(5000)
+        )
+        assert "tangrad_kernels" not in many.as_text(), "of numbers that differ"
 
 
 def test_gradients_and_batches(compared):

@@ -37,7 +37,33 @@
 #define TANGRAD_INLINE static inline
 #endif
 
+// What is written for AVX-512 itself stands between these two, and is called where `has_avx512()`; functions without
+// names have TANGRAD_AVX512.
+#if defined(__x86_64__) && defined(__clang__)
+#define TANGRAD_AVX512_BEGIN                                                                                       \
+  _Pragma("clang attribute push(__attribute__((target(\"avx512f,avx512bw,avx512dq,avx512vl\"))), apply_to = function)")
+#define TANGRAD_AVX512_END _Pragma("clang attribute pop")
+#elif defined(__x86_64__) && defined(__GNUC__)
+#define TANGRAD_AVX512_BEGIN \
+  _Pragma("GCC push_options") _Pragma("GCC target(\"avx512f,avx512bw,avx512dq,avx512vl\")")
+#define TANGRAD_AVX512_END _Pragma("GCC pop_options")
+#endif
+#if defined(TANGRAD_AVX512_BEGIN)
+#define TANGRAD_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#include <immintrin.h>
+#endif
+
 namespace tangrad {
+
+inline bool has_avx512() {
+#if defined(TANGRAD_AVX512_BEGIN)
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return has;
+#else
+  return false;
+#endif
+}
 
 // As in tangrad/_kernels/jobs.py.
 enum DType : int64_t { F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16 };

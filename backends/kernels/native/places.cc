@@ -73,27 +73,61 @@ int take(Plan plan, Inputs in, Outputs out) {
   return 0;
 }
 
-constexpr int64_t kPart = 1 << 18;   // places that are counted together
-constexpr int64_t kMostParts = 16;
+constexpr int64_t kPart = 1 << 16;   // places that are counted together
+constexpr int64_t kMostParts = 64;
 constexpr int64_t kFew = 1 << 12;    // rows up to which there are several counts, so that equal places do not wait
+constexpr int64_t kTogether = 512;   // places whose rows are found together
+
+// The row of each place; behind all of them for what is outside.
+template <typename Index>
+TANGRAD_INLINE void find_rows(const Index* places, uint32_t* rows, int64_t number, uint32_t size, int64_t wrap) {
+  for (int64_t i = 0; i < number; ++i) {
+    const uint64_t place = place_of(places[i], wrap);
+    rows[i] = place < size ? static_cast<uint32_t>(place) : size;
+  }
+}
+
+// Of 32 bits, in 32 bits: `wrap` is `size` or 0.
+TANGRAD_INLINE void find_rows(const int32_t* places, uint32_t* rows, int64_t number, uint32_t size, int64_t wrap) {
+  const uint32_t added = static_cast<uint32_t>(wrap);
+  for (int64_t i = 0; i < number; ++i) {
+    const uint32_t place = static_cast<uint32_t>(places[i]) + (places[i] < 0 ? added : 0);
+    rows[i] = std::min(place, size);
+  }
+}
+
+TANGRAD_WIDE void rows_of(const int32_t* places, uint32_t* rows, int64_t number, uint32_t size, int64_t wrap) {
+  find_rows(places, rows, number, size, wrap);
+}
+TANGRAD_WIDE void rows_of(const uint32_t* places, uint32_t* rows, int64_t number, uint32_t size, int64_t wrap) {
+  for (int64_t i = 0; i < number; ++i) rows[i] = std::min(places[i], size);
+}
+TANGRAD_WIDE void rows_of(const int64_t* places, uint32_t* rows, int64_t number, uint32_t size, int64_t wrap) {
+  find_rows(places, rows, number, size, wrap);
+}
 
 // Places outside are counted behind the others.
 template <int kLanes, typename Index>
-void count_into(uint32_t* counts, const Index* places, int64_t number, uint64_t size, int64_t wrap) {
-  int64_t i = 0;
-  for (; i + kLanes <= number; i += kLanes)
-    for (int lane = 0; lane < kLanes; ++lane)
-      ++counts[lane * (size + 1) + std::min<uint64_t>(place_of(places[i + lane], wrap), size)];
-  for (; i < number; ++i) ++counts[std::min<uint64_t>(place_of(places[i], wrap), size)];
+void count_into(uint32_t* counts, const Index* places, int64_t number, uint32_t size, int64_t wrap) {
+  uint32_t rows[kTogether];
+  const int64_t room = int64_t{size} + 1;
+  for (int64_t first = 0; first < number; first += kTogether) {
+    const int64_t here = std::min(kTogether, number - first);
+    rows_of(places + first, rows, here, size, wrap);
+    int64_t i = 0;
+    for (; i + kLanes <= here; i += kLanes)
+      for (int lane = 0; lane < kLanes; ++lane) ++counts[lane * room + rows[i + lane]];
+    for (; i < here; ++i) ++counts[rows[i]];
+  }
 }
 
-// plan: dtype of the places, their number, rows, wrap. Places outside are not counted.
+// plan: dtype of the places, their number, below 2^31 as that of rows is, rows, wrap. Places outside are not counted.
 template <typename Index>
 int count(Plan plan, Inputs in, Outputs out) {
   const Index* places = static_cast<const Index*>(in[0]);
-  int64_t* found = static_cast<int64_t*>(out[0]);
+  uint32_t* found = static_cast<uint32_t*>(out[0]);
   const int64_t number = plan[1], size = plan[2], wrap = plan[3], lanes = size <= kFew ? 4 : 1;
-  const int64_t parts = std::clamp<int64_t>(number / std::max(kPart, size), (number >> 31) + 1, kMostParts + (number >> 31));
+  const int64_t parts = std::clamp<int64_t>(number / std::max(kPart, 4 * size), 1, kMostParts);
   const int64_t each = (number + parts - 1) / parts, room = lanes * (size + 1);
   std::unique_ptr<uint32_t[]> memory(new (std::nothrow) uint32_t[parts * room]());
   if (memory == nullptr) return 1;
@@ -103,11 +137,9 @@ int count(Plan plan, Inputs in, Outputs out) {
     if (lanes == 1) return count_into<1>(counts + part * room, places + begin, here, size, wrap);
     count_into<4>(counts + part * room, places + begin, here, size, wrap);
   });
-  for (int64_t place = 0; place < size; ++place) {
-    int64_t sum = 0;
-    for (int64_t lane = 0; lane < parts * lanes; ++lane) sum += counts[lane * (size + 1) + place];
-    found[place] = sum;
-  }
+  std::fill(found, found + size, 0);
+  for (int64_t lane = 0; lane < parts * lanes; ++lane)
+    for (int64_t place = 0; place < size; ++place) found[place] += counts[lane * (size + 1) + place];
   return 0;
 }
 

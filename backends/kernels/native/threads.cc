@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -22,6 +23,7 @@ struct Job {
   const std::function<void(int64_t)>& body;
   const int64_t count;
   std::atomic<int64_t> next{0};
+  std::fenv_t environment;  // of who calls: whether subnormal numbers are 0
   int helpers = 0;  // how many threads of the pool are at it; guarded by the pool's lock
 
   void work() {
@@ -41,6 +43,7 @@ class Pool {
 
   void run(int64_t count, const std::function<void(int64_t)>& body) {
     Job job{body, count};
+    std::fegetenv(&job.environment);
     {
       std::lock_guard<std::mutex> lock(mutex_);
       jobs_.push_back(&job);
@@ -66,6 +69,7 @@ class Pool {
       wake_.wait(lock, [&] { return (job = open_job()) != nullptr; });
       ++job->helpers;
       lock.unlock();
+      std::fesetenv(&job->environment);
       job->work();
       lock.lock();
       if (--job->helpers == 0) done_.notify_all();

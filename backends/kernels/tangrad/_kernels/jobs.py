@@ -7,8 +7,11 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from tangrad.core import Primitive, ShapedArray, dtypes
 from tangrad.extend.lax import (
+    GatherScatterMode,
     conv_general_dilated_p,
     cos_p,
     cummax_p,
@@ -16,6 +19,7 @@ from tangrad.extend.lax import (
     cumsum_p,
     exp_p,
     lu_p,
+    search_sorted_p,
     sin_p,
     sort_p,
     tanh_p,
@@ -24,6 +28,7 @@ from tangrad.extend.lax import (
 
 if TYPE_CHECKING:
     from tangrad.lax import ConvDimensionNumbers
+    from tangrad.typing import DTypeLike
 
 
 # As in native/kernel.h.
@@ -94,6 +99,7 @@ LONG = 1 << 16  # elements of a row: below, NumPy sorts a single array as fast
 WIDTHS = (8, 16, 32, 64, 128)
 FEW = 256  # elements that are looked for among at least so many times as many
 SHARE = 8
+PLACES = (NUMBERS["int32"], NUMBERS["int64"])  # what numbers of elements are given as
 
 
 def _sort(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> Job | None:
@@ -119,7 +125,16 @@ def _top_k(x: ShapedArray, *, k: int, axis: int) -> Job | None:
     return Job("top", (number, rows, size, k)) if 0 < k <= FEW and k * SHARE <= size < 1 << 31 else None
 
 
-SORTING: dict[Primitive, Describe] = {sort_p: _sort, top_k_p: _top_k}
+def _search(keys: ShapedArray, values: ShapedArray, *, side: str, dtype: DTypeLike) -> Job | None:
+    number, of_places = number_of(keys, DTYPES), NUMBERS.get(dtypes.dtype_name(dtype))
+    if number is None or of_places not in PLACES or not (is_known(keys) and is_known(values)):
+        return None
+    if prod(values.shape) < MANY or not 0 < keys.shape[0] < 1 << 30:
+        return None
+    return Job("search", (number, of_places, keys.shape[0], prod(values.shape), int(side == "right")))
+
+
+SORTING: dict[Primitive, Describe] = {sort_p: _sort, top_k_p: _top_k, search_sorted_p: _search}
 
 
 SMALL = 64  # rows and columns, as in native/lu.cc
@@ -219,6 +234,31 @@ def softmax(x: ShapedArray, *, axes: tuple[int, ...]) -> Job | None:
 
 
 SHORT = 16  # elements of a row: shorter ones are the backends'
+
+
+OF_PLACES = ("int32", "int64", "uint32")
+
+
+def are_places(indices: ShapedArray) -> bool:
+    """Whether they are many places along one axis."""
+    if isinstance(indices.dtype, dtypes.ExtendedDType) or not is_known(indices):
+        return False
+    return indices.dtype.name in OF_PLACES and indices.shape[-1:] == (1,) and prod(indices.shape) >= MANY
+
+
+def counts(operand: ShapedArray, indices: ShapedArray, params: Params) -> bool:
+    """Whether a scatter that adds one number everywhere is done by counting how often each place comes."""
+    if operand.ndim != 1 or not (isinstance(operand.dtype, np.dtype) and operand.dtype.kind in "iuf"):
+        return False
+    if not (is_known(operand) and are_places(indices) and operand.dtype.isbuiltin == 1):
+        return False
+    few = 0 < operand.shape[0] <= prod(indices.shape) < 1 << 31
+    return few and not params["dimension_numbers"].update_window_dims and params["mode"] is not GatherScatterMode.CLIP
+
+
+def count(indices: ShapedArray, size: int, wrap: int = 0) -> Job:
+    """How often each of `size` places comes, in `int32`; `wrap`: the size, where those below 0 count."""
+    return Job("count", (NUMBERS[indices.dtype.name], prod(indices.shape), size, wrap))
 
 
 JOBS: dict[str, Mapping[Primitive, Describe]] = {

@@ -15,10 +15,13 @@ from tangrad._kernels.jobs import (
     OF_FOLLOWING,
     Describe,
     Job,
+    count,
+    counts,
     number_of,
 )
 from tangrad._kernels.library import handler, replaced, replacing
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import Primitive, RuleSet, ShapedArray, trace_to_closed_jaxpr
+from tangrad.extend.lax import add_p, broadcast_in_dim_p, convert_element_type_p, mul_p, scatter_add_p, select_n_p
 
 if TYPE_CHECKING:
     from tangrad.typing import Params
@@ -102,3 +105,47 @@ FUNCTION_RULES = {
 def function_rules() -> RuleSet:
     """The rules of functions of each element."""
     return replacing(KIND, FUNCTION_RULES)
+
+
+# --- counts of places -------------------------------------------------------------------------------------------------
+
+
+def _scatter_add(ctx: Any, x: object, indices: object, updates: Any, **params: Any) -> Any:
+    """One number, added to elements of a vector as often as the places say."""
+    operand, places, _ = ctx.in_avals
+    number = _repeated(updates) if _is_here(ctx) and counts(operand, places, params) else None
+    if number is None:
+        return replaced(KIND, scatter_add_p)(ctx, x, indices, updates, **params)
+    job, one = count(places, operand.shape[0]), operand.update(shape=())
+    call = ffi.ffi_call(target(job), ShapedArray(operand.shape, "int32"))
+
+    def program(x: Any, places: Any, number: Any) -> tuple[Any]:
+        times = call(places, **_attributes(job))
+        wide = np.dtype("float64") if operand.dtype.kind == "f" else operand.dtype
+        x_wide, times_wide, number = [_converted(value, wide) for value in (x, times, number)]
+        sums = add_p.bind(x_wide, mul_p.bind(times_wide, _spread(number, x)))
+        return (select_n_p.bind(_converted(times, np.dtype(bool)), x, _converted(sums, operand.dtype)),)
+
+    return ctx.inline(trace_to_closed_jaxpr(program, (operand, places, one)), (x, indices, number))[0]
+
+
+def _converted(x: Any, dtype: np.dtype) -> Any:
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+def _spread(x: Any, like: Any) -> Any:
+    return broadcast_in_dim_p.bind(x, shape=like.aval.shape, broadcast_dimensions=())
+
+
+def _repeated(value: Any) -> Any:
+    """The number that all elements are, of a value that is one broadcast; else None."""
+    made = value.owner
+    if getattr(made, "name", None) != "stablehlo.broadcast_in_dim":  # arguments are of blocks
+        return None
+    (number,) = made.operands
+    return None if number.type.rank else number
+
+
+def indexing_rules() -> RuleSet:
+    """The rules of what is at places."""
+    return replacing(KIND, {scatter_add_p: _scatter_add})

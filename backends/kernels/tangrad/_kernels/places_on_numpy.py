@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tangrad._kernels.jobs import MANY, NUMBERS, Job, is_known
+from tangrad._kernels.jobs import NUMBERS, Job, are_places, count, counts, is_known
 from tangrad._kernels.library import replaced, replacing
 from tangrad._kernels.on_numpy import KIND, caller
 from tangrad.core import RuleSet, ShapedArray
@@ -17,12 +17,6 @@ from tangrad.extend.lax import GatherScatterMode, gather_p, scatter_add_p, selec
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering, Step, Value
     from tangrad.typing import DTypeLike, Params
-
-OF_PLACES = ("int32", "int64", "uint32")
-
-
-def _are_places(indices: ShapedArray) -> bool:
-    return indices.dtype.name in OF_PLACES and indices.shape[-1:] == (1,) and prod(indices.shape) >= MANY
 
 
 def _before_wrapping(ctx: Lowering, stored: Stored, size: int) -> tuple[Stored, int]:
@@ -68,7 +62,7 @@ def _gather(ctx: Lowering, x: Value, indices: Value, **params: object) -> Value:
 def _takes_rows(operand: ShapedArray, places: ShapedArray, out: ShapedArray, params: Params) -> bool:
     if not (isinstance(operand.dtype, np.dtype) and operand.dtype.kind in "biufc" and operand.dtype.itemsize <= 8):
         return False
-    if not (is_known(operand) and is_known(places) and _are_places(places)) or not operand.ndim or not operand.shape[0]:
+    if not (is_known(operand) and are_places(places)) or not operand.ndim or not operand.shape[0]:
         return False
     offset, collapsed, index_map, batching, _ = params["dimension_numbers"].astuple()
     behind = tuple(range(places.ndim - 1, out.ndim))
@@ -85,33 +79,22 @@ def _bytes(value: object, dtype: DTypeLike) -> int:
 def _scatter_add(ctx: Lowering, x: Value, indices: Value, updates: Value, **params: object) -> Value:
     """One number, added to elements of a vector as often as the places say."""
     operand, places, _ = ctx.in_avals
-    if updates.stored.size != 1 or indices.stored.shape != indices.shape or not _counts(operand, places, params):
+    if updates.stored.size != 1 or indices.stored.shape != indices.shape or not counts(operand, places, params):
         return replaced(KIND, scatter_add_p)(ctx, x, indices, updates, **params)
     size = operand.shape[0]
     stored, wrap = _before_wrapping(ctx, indices.stored, size)
-    job = Job("count", (NUMBERS[places.dtype.name], prod(places.shape), size, wrap))
-    run = caller(job, [ShapedArray((size,), "int64")])
+    run = caller(count(places, size, wrap), [ShapedArray((size,), "int32")])
 
-    def count(x: np.ndarray, places: np.ndarray, number: np.ndarray) -> np.ndarray:
-        (counts,), out, number = run(places), x.copy(), number.reshape(())
+    def add(x: np.ndarray, places: np.ndarray, number: np.ndarray) -> np.ndarray:
+        (times,), out, number = run(places), x.copy(), number.reshape(())
         if out.dtype.kind == "f":
-            np.copyto(out, out + counts * number.astype(np.float64), "same_kind", where=counts != 0)
+            np.copyto(out, out + times * number.astype(np.float64), "same_kind", where=times != 0)
         else:
-            out += counts.astype(out.dtype) * number
+            out += times.astype(out.dtype) * number
         return out
 
     one = type(updates)(updates.stored, updates.stored.shape)  # as it is, not as often as it is added
-    return ctx.call(count, x, type(indices)(stored, stored.shape), one, nature=FRESH)
-
-
-def _counts(operand: ShapedArray, places: ShapedArray, params: Params) -> bool:
-    if operand.ndim != 1 or not (isinstance(operand.dtype, np.dtype) and operand.dtype.kind in "iuf"):
-        return False
-    if not (is_known(operand) and is_known(places) and _are_places(places) and operand.dtype.isbuiltin == 1):
-        return False
-    windows = params["dimension_numbers"].update_window_dims
-    few = 0 < operand.shape[0] <= prod(places.shape)
-    return not windows and few and params["mode"] is not GatherScatterMode.CLIP
+    return ctx.call(add, x, type(indices)(stored, stored.shape), one, nature=FRESH)
 
 
 def rule_set() -> RuleSet:
