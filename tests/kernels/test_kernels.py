@@ -8,7 +8,7 @@ import tangrad.numpy as np
 from tangrad import lax, random
 from tangrad.core import dtypes
 from tangrad.extend.lax import lu_p
-from tests.kernels.exercise import NAMES, draw
+from tests.kernels.exercise import NAMES, Caller, draw
 
 # --- Sorting and the greatest elements by the kernels ---
 
@@ -109,6 +109,70 @@ def test_what_no_kernel_takes(backend, with_and_without):
         lambda x: np.sort(x[:0]),
     ):
         assert_same(*with_and_without(function, numpy.nan_to_num(x)))
+
+
+@pytest.fixture(scope="module")
+def sort_alone(library_path):
+    """A row of numbers, sorted by the kernel alone."""
+    call = Caller(str(library_path))
+
+    def run(x):
+        y = numpy.empty_like(x)
+        call("sort", [NAMES.index(x.dtype.name), 1, x.size, 1, 1, x.itemsize], [x], [y])
+        return y
+
+    return run
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint64", "int16"])
+def test_rows_of_all_sizes(sort_alone, dtype):
+    """Up to what networks sort, and a little more."""
+    for size in (*range(1, 300), 511, 512, 513, 1025, 4097):
+        x = elements((size,), dtype, size)
+        assert_same(sort_alone(x), numpy.sort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("size", [5000, 70_001])
+def test_rows_in_which_few_numbers_differ(sort_alone, dtype, size):
+    """One, two, ten; ascending, descending, both; all equal but for the first or the last."""
+    steps, most = numpy.arange(size), numpy.iinfo("int64").max
+    rows = [steps * 0, steps % 2 * (most - 5), (steps * 7919) % 10 * (most // 10), steps, -steps]
+    rows += [
+        abs(steps - size // 2),
+        steps * (most // size) % 1_000_003,
+        *[(steps == at) * most for at in (0, size - 1)],
+    ]
+    for row in rows:
+        x = row.astype(dtype)
+        assert_same(sort_alone(x), numpy.sort(x, kind="stable"))
+
+
+def worst_row(size, lanes):
+    """Numbers that pivots part as badly as can be: all that are looked at for one are the least of what is left."""
+    unknown = numpy.iinfo("uint32").max
+    places, found, known = numpy.arange(size), numpy.full(size, unknown), 0
+    for _ in range(80):
+        some = (4 if len(places) >= 16 * 16 * lanes else 1) * lanes
+        looked_at = places[len(places) // some * numpy.arange(some)]
+        fresh = looked_at[found[looked_at] == unknown]
+        found[fresh] = known + numpy.arange(len(fresh))
+        known += len(fresh)
+        left = found[places] >= numpy.sort(found[looked_at])[some // 2]
+        # How the kernel leaves them: its registers backwards, what no register was full of one by one.
+        whole = len(places) // lanes * lanes
+        ends = [*range(lanes, whole + 1, lanes), *range(whole + 1, len(places) + 1)]
+        runs = [places[begin:end][left[begin:end]] for begin, end in zip([0, *ends], ends)]
+        places = numpy.concatenate(runs[::-1])
+    rest = places[found[places] == unknown]
+    found[rest] = known + numpy.arange(len(rest)) * 70_001 % 1_000_003
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "uint64"])
+def test_a_row_that_is_parted_badly(sort_alone, dtype):
+    x = worst_row(20_000, 64 // numpy.dtype(dtype).itemsize).astype(dtype)
+    assert_same(sort_alone(x), numpy.sort(x, kind="stable"))
 
 
 SEARCHED = ("float32", "float64", "int32", "int64", "uint32", "uint64")

@@ -21,25 +21,30 @@ struct Key {
   static constexpr B kSign = static_cast<B>(B{1} << (8 * sizeof(B) - 1));
   static constexpr B kNaN = static_cast<B>(~B{0});
 
+  // Without branches, so that many are found at once.
+  static B all_if(bool condition) { return static_cast<B>(B{0} - static_cast<B>(condition)); }
+  static constexpr int kLast = 8 * sizeof(B) - 1;
   static Rank total(B x) {
     if (kKind == Kind::kUnsigned) return x;
-    if (kKind == Kind::kFloat && (x & kSign)) return static_cast<B>(~x);
-    return static_cast<B>(x ^ kSign);
+    if (kKind == Kind::kSigned) return static_cast<B>(x ^ kSign);
+    const B negative = static_cast<B>(B{0} - static_cast<B>(x >> kLast));
+    return static_cast<B>(x ^ (negative | kSign));
   }
   static Rank rank(B x) {
     if (kKind != Kind::kFloat) return total(x);
-    const B size = static_cast<B>(x & ~kSign);
-    return size > kInfinity ? kNaN : size == 0 ? kSign : static_cast<B>(total(x));
+    const B plain = static_cast<B>(x & ~all_if(x == kSign)), size = static_cast<B>(x & ~kSign);
+    return static_cast<B>(total(plain) | all_if(size > kInfinity));
   }
   static B back(Rank rank) {
     const B x = static_cast<B>(rank);
     if (kKind == Kind::kUnsigned) return x;
-    if (kKind == Kind::kFloat && !(x & kSign)) return static_cast<B>(~x);
-    return static_cast<B>(x ^ kSign);
+    if (kKind == Kind::kSigned) return static_cast<B>(x ^ kSign);
+    const B negative = static_cast<B>(static_cast<B>(x >> kLast) - 1);
+    return static_cast<B>(x ^ (negative | kSign));
   }
   // Whether the rank does not say what it was.
   static bool is_special(B x) {
-    return kKind == Kind::kFloat && (x == kSign || static_cast<B>(x & ~kSign) > kInfinity);
+    return kKind == Kind::kFloat && ((x == kSign) | (static_cast<B>(x & ~kSign) > kInfinity));
   }
 };
 

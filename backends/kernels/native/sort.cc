@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "keys.h"
+#include "quick.h"
 #include "radix.h"
 #include "xla_handler.h"
 
@@ -19,12 +20,15 @@ struct Rows {
   int64_t first(int64_t row) const { return row / inner * size * inner + row % inner; }
 };
 
+// Two arrays for a row; one, where the other is that of the results.
 template <typename E>
 struct Scratch {
   std::unique_ptr<E[]> memory;
   E *a, *b;
-  explicit Scratch(int64_t size) : memory(new (std::nothrow) E[2 * size]), a(memory.get()), b(a + size) {}
+  Scratch(int64_t size, bool one) : memory(new (std::nothrow) E[one ? size : 2 * size]), a(memory.get()), b(one ? a : a + size) {}
 };
+
+constexpr int kFewBits = 16;  // of which there are few digits: so many are sorted by them
 
 inline void set(uint32_t& element, uint32_t rank, int64_t) { element = rank; }
 inline void set(uint64_t& element, uint64_t rank, int64_t) { element = rank; }
@@ -50,28 +54,61 @@ struct Found {
 };
 
 template <typename K, bool kPaired, typename E>
-Found ranks(const typename K::Bits* x, int64_t step, E* a, int64_t begin, int64_t end) {
-  Found found;
+TANGRAD_INLINE Found ranks_here(const typename K::Bits* x, int64_t step, E* a, int64_t begin, int64_t end) {
+  typename K::Rank any = 0, all = ~typename K::Rank{0}, special = 0;
   for (int64_t i = begin; i < end; ++i) {
     const auto bits = x[i * step];
     const auto rank = K::rank(bits);
-    if constexpr (kPaired) {
+    if constexpr (kPaired)
       set_with(a[i], rank, i);
-    } else {
+    else
       set(a[i], rank, i);
-      found.special |= K::is_special(bits);
-    }
-    found.any |= rank;
-    found.all &= rank;
+    if (!kPaired) special |= K::is_special(bits) ? 1 : 0;
+    any |= rank;
+    all &= rank;
   }
-  return found;
+  return Found{any, all, special != 0};
 }
 
-// Zeros and NaN among the sorted, which had lost their signs, as they followed each other before.
 template <typename K>
-void put_special(const typename K::Bits* x, typename K::Bits* y, int64_t step, int64_t size, const typename K::Rank* sorted) {
-  int64_t zero = std::lower_bound(sorted, sorted + size, K::kSign) - sorted;
-  int64_t nan = std::lower_bound(sorted, sorted + size, K::kNaN) - sorted;
+TANGRAD_INLINE void give_here(const typename K::Rank* sorted, typename K::Bits* y, int64_t step, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) y[i * step] = K::back(sorted[i]);
+}
+
+#if defined(TANGRAD_AVX512_BEGIN)
+TANGRAD_AVX512_BEGIN
+template <typename K, bool kPaired, typename E>
+Found ranks_widely(const typename K::Bits* x, E* a, int64_t begin, int64_t end) {
+  return ranks_here<K, kPaired>(x, 1, a, begin, end);
+}
+
+template <typename K>
+void give_widely(const typename K::Rank* sorted, typename K::Bits* y, int64_t begin, int64_t end) {
+  give_here<K>(sorted, y, 1, begin, end);
+}
+TANGRAD_AVX512_END
+#endif
+
+template <typename K, bool kPaired, typename E>
+Found ranks(const typename K::Bits* x, int64_t step, E* a, int64_t begin, int64_t end) {
+#if defined(TANGRAD_AVX512_BEGIN)
+  if (step == 1 && has_avx512()) return ranks_widely<K, kPaired>(x, a, begin, end);
+#endif
+  return ranks_here<K, kPaired>(x, step, a, begin, end);
+}
+
+template <typename K>
+void give(const typename K::Rank* sorted, typename K::Bits* y, int64_t step, int64_t begin, int64_t end) {
+#if defined(TANGRAD_AVX512_BEGIN)
+  if (step == 1 && has_avx512()) return give_widely<K>(sorted, y, begin, end);
+#endif
+  give_here<K>(sorted, y, step, begin, end);
+}
+
+// Zeros and NaN among the sorted, which had lost their signs, as they followed each other before; `zero` and `nan`: where
+// the first ones are.
+template <typename K>
+void put_special(const typename K::Bits* x, typename K::Bits* y, int64_t step, int64_t size, int64_t zero, int64_t nan) {
   for (int64_t i = 0; i < size; ++i) {
     const auto bits = x[i * step], magnitude = static_cast<typename K::Bits>(bits & ~K::kSign);
     if (magnitude == 0) y[zero++ * step] = bits;
@@ -112,12 +149,31 @@ void each(bool together, int64_t size, const Body& body) {
     body(0, size);
 }
 
+// Returns which of the two arrays has the result; none: there was not enough memory.
+template <typename E>
+E* sort_keys(E* a, E* b, int64_t size, int low, int high, bool together) {
+#if defined(TANGRAD_AVX512_BEGIN)
+  if constexpr (!std::is_same_v<E, Pair>) {
+    if (size >= kQuick && high - low > kFewBits && has_avx512()) {
+      if (together && thread_count() > 1) return sort_quickly_together(a, b, size, low, high) ? a : nullptr;
+      sort_quickly(a, b, size, false, low, high);
+      return a;
+    }
+  }
+#endif
+  if (!together) return sort_here(a, b, size, low, high);
+  return sort_parted(a, b, size, low, high) ? a : nullptr;
+}
+
 template <typename K, bool kPaired, typename E>
-bool sort_row(Plan plan, Inputs in, Outputs out, const Rows& rows, int64_t row, E* a, E* b, bool together) {
+bool sort_row(Plan plan, Inputs in, Outputs out, const Rows& rows, int64_t row, const Scratch<E>& scratch, bool together) {
   using Bits = typename K::Bits;
+  E *a = scratch.a, *b = scratch.b;
   constexpr int kLow = kPaired && sizeof(Bits) < 8 ? 32 : 0;
   const int64_t size = rows.size, step = rows.inner, first = rows.first(row);
   const Bits* x = static_cast<const Bits*>(in[0]) + first;
+  if constexpr (std::is_same_v<E, Bits>)
+    if (a == b) a = static_cast<Bits*>(out[0]) + first;
   Found found;
   if (together) {
     const int64_t pieces = (size + kLittle - 1) / kLittle;
@@ -132,12 +188,8 @@ bool sort_row(Plan plan, Inputs in, Outputs out, const Rows& rows, int64_t row, 
     found = ranks<K, kPaired>(x, step, a, 0, size);
   }
   const int high = kLow + found.bits();
-  E* sorted = a;
-  if (high > kLow && together && size >= kParted) {
-    if (!sort_parted(a, b, size, kLow, high)) return false;
-  } else if (high > kLow) {
-    sorted = sort_here(a, b, size, kLow, high);
-  }
+  E* sorted = high > kLow ? sort_keys(a, b, size, kLow, high, together && size >= kParted) : a;
+  if (sorted == nullptr) return false;
   if constexpr (kPaired) {
     uint32_t* order = reinterpret_cast<uint32_t*>(sorted == a ? b : a);
     each(together, size, [=](int64_t begin, int64_t end) {
@@ -147,10 +199,11 @@ bool sort_row(Plan plan, Inputs in, Outputs out, const Rows& rows, int64_t row, 
     });
   } else {
     Bits* y = static_cast<Bits*>(out[0]) + first;
-    each(together, size, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i * step] = K::back(sorted[i]);
-    });
-    if (found.special) put_special<K>(x, y, step, size, sorted);
+    // Before what is sorted may be overwritten.
+    const int64_t zero = std::lower_bound(sorted, sorted + size, K::kSign) - sorted;
+    const int64_t nan = std::lower_bound(sorted, sorted + size, K::kNaN) - sorted;
+    each(together, size, [=](int64_t begin, int64_t end) { give<K>(sorted, y, step, begin, end); });
+    if (found.special) put_special<K>(x, y, step, size, zero, nan);
   }
   return true;
 }
@@ -160,15 +213,16 @@ int sort_rows(Plan plan, Inputs in, Outputs out) {
   const Rows rows{plan[1], plan[2], plan[3]};
   if (rows.count() * rows.size == 0) return 0;
   const bool together = rows.size >= kParted && rows.count() < 2 * thread_count();
+  const bool one = !kPaired && rows.inner == 1 && std::is_same_v<E, typename K::Bits>;
   std::atomic<int> status{0};
   auto some = [&](int64_t begin, int64_t end) {
-    Scratch<E> scratch(rows.size);
+    Scratch<E> scratch(rows.size, one);
     if (scratch.memory == nullptr) {
       status = 1;
       return;
     }
     for (int64_t row = begin; row < end; ++row)
-      if (!sort_row<K, kPaired>(plan, in, out, rows, row, scratch.a, scratch.b, together)) status = 1;
+      if (!sort_row<K, kPaired>(plan, in, out, rows, row, scratch, together)) status = 1;
   };
   if (together)
     some(0, rows.count());
