@@ -3,6 +3,7 @@
 import warnings
 from collections import Counter
 from dataclasses import replace
+from math import inf
 
 import numpy
 import pytest
@@ -100,8 +101,38 @@ def assert_close(first, second):
 
 @pytest.mark.parametrize("count", [4, 9])
 def test_the_layers_of_a_python_loop_are_one_region_and_their_gradients_another(count):
-    found = regions_of(tangrad.value_and_grad(deep()), weights(count), batch())
-    assert sizes(found) == [count - 1, count - 1]  # the first is not differentiated with respect to its input
+    both = tangrad.value_and_grad(deep(), argnums=(0, 1))
+    assert sizes(regions_of(both, weights(count), batch())) == [count, count]
+    # The first is not differentiated with respect to its input: of its gradient less than half is there.
+    assert sizes(regions_of(tangrad.value_and_grad(deep()), weights(count), batch())) == [count - 1, count]
+
+
+def dense(weight, x):
+    return np.tanh(np.tanh(x @ weight["in"] + weight["shift"]) @ weight["out"])
+
+
+def test_a_copy_that_lacks_equations_is_a_call_where_they_take_little_beside_the_others():
+    calls = lambda count, **limits: sizes(
+        regions_of(tangrad.grad(deep(dense)), weights(count), batch(), limits=replace(SMALL, **limits))
+    )
+    assert calls(3) == [2, 3] and calls(9) == [9, 9]  # the gradient with respect to the input
+    assert calls(9, spent=0) == [8, 9] and calls(3, spent=inf) == [3, 3]
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_what_is_taken_along_between_the_equations_of_an_incomplete_copy_stays_outside(place):
+    def branching(weights, x):
+        for number, weight in enumerate(weights):
+            at = number == (0 if place == "first" else len(weights) - 1)
+            y = x @ weight["in"]
+            x = np.tanh(y) @ weight["out"] if not at else np.tanh(y + np.cos(x)) @ weight["out"]
+            x = layer(weight, x)
+        return (x**2).mean()
+
+    args = weights(9), batch()
+    for function in (branching, tangrad.grad(branching), tangrad.grad(branching, argnums=(0, 1))):
+        whole = tangrad.jit(function, compile_regions=False)(*args)
+        assert_close(tangrad.jit(function, compile_regions="always")(*args), whole)
 
 
 def test_the_steps_of_an_unrolled_recurrence_are_regions_though_each_reads_a_place_of_its_own():
@@ -164,7 +195,7 @@ def test_equal_functions_that_were_jitted_apart_are_one_region():
 
 def test_the_gradient_of_a_mapped_and_of_a_recomputed_layer_is_a_region():
     mapped = tangrad.vmap(tangrad.grad(deep()), (None, 0))
-    assert sizes(regions_of(mapped, weights(6), np.stack([batch(1), batch(2)]))) == [5, 5]
+    assert sizes(regions_of(mapped, weights(6), np.stack([batch(1), batch(2)]))) == [5, 6]
     recomputed = tangrad.grad(deep(tangrad.checkpoint(layer)))
     assert max(sizes(regions_of(recomputed, weights(6), batch()))) >= 5
 

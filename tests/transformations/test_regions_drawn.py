@@ -48,11 +48,14 @@ STEPS = {
 }
 
 
-def written(block, copies, between, wrap):
-    def run(weight, x):
+def written(block, copies, between, wrap, ends="whole"):
+    def run(weight, x, lacking=""):
         for name in block:
-            x = STEPS[name](weight, x)
+            if name != lacking:
+                x = STEPS[name](weight, x)
         return x
+
+    part = run
 
     if "jit" in wrap:
         run = tangrad.jit(run)
@@ -62,7 +65,10 @@ def written(block, copies, between, wrap):
     def program(weights, x):
         first = x
         for number in range(copies):
-            x = run(weights[number], x)
+            if number == {"first lacks": 0, "last lacks": copies - 1}.get(ends):
+                x = part(weights[number], x, block[0])
+            else:
+                x = run(weights[number], x)
             if between == "index":
                 x = x + first[number % 3]
             elif between == "skip" and number % 2:
@@ -75,11 +81,11 @@ def written(block, copies, between, wrap):
 
 
 def check_program(description):
-    block, copies, between, wrap, transformed = description
-    function = written(block, copies, between, wrap)
+    block, copies, between, wrap, transformed, ends = description
+    function = written(block, copies, between, wrap, ends)
     args = weights(copies), batch()
     if "grad" in transformed:
-        function = tangrad.value_and_grad(function, argnums=(0, 1))
+        function = tangrad.value_and_grad(function, argnums=0 if ends == "constant input" else (0, 1))
     if "vmap" in transformed:
         function = tangrad.vmap(function, (None, 0))
         args = (args[0], np.stack([batch(1), batch(2)]))
@@ -91,7 +97,7 @@ PARTS, PROGRAMS = 50, 40
 
 
 def drawn(seed):
-    """A block of steps, how often it comes, what stands between, what is marked, and the transformation."""
+    """A block of steps, how often it comes, what is between, what is marked, the transformation, and what ends lack."""
     numbers = random.Random(seed)
     return (
         [numbers.choice(sorted(STEPS)) for _ in range(numbers.randint(1, 3))],
@@ -99,6 +105,7 @@ def drawn(seed):
         numbers.choice(["nothing", "index", "skip", "step"]),
         numbers.choice(["plain", "jit", "checkpoint", "checkpoint of jit"]),
         numbers.choice(["value", "grad", "vmap", "vmap of grad"]),
+        numbers.choice(["whole", "first lacks", "last lacks", "constant input"]),
     )
 
 

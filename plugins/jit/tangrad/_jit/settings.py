@@ -79,6 +79,8 @@ class Limits:
         windows: whether regions may have any convolutions. steady: whether those that are as fast in functions; they
             count as contractions.
         groups: whether several short periods may make one region.
+        spent: incomplete copies at the ends that would compute more in vain, as a part of what the others compute; none
+            with 0.
         loop: chains without contractions that would spare fewer equations as loops.
         steps: loops of fewer steps.
         stack: loops that stack more bytes; `long_stack`: those of `long` steps or more.
@@ -91,6 +93,7 @@ class Limits:
     windows: bool = False
     steady: bool = False
     groups: bool = True
+    spent: float = 0.05
     loop: float = inf
     steps: int = 2
     stack: float = inf
@@ -125,4 +128,4 @@ MEASURED = Limits(
 # took 1.4 times as long, layers of 80 equations no longer.
 MEASURED_ON_NUMPY = Limits(program=160, region=60, saved=80, groups=False)
 # For tests: every repetition becomes a region, whether it pays or not.
-NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True, steady=True, loop=4)
+NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True, steady=True, spent=inf, loop=4)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 from tangrad._jit.primitives import region_p
 from tangrad._jit.regions.loops import in_loops
 from tangrad._jit.regions.repeats import (
+    Copies,
+    Incomplete,
+    Stretch,
     Uses,
-    connections,
+    copies_of,
     find_stretches,
-    from_outside,
+    incomplete_copy,
     parts_first,
+    places_to_cut,
     program_of,
-    starts_of,
     uses_of,
 )
-from tangrad._jit.regions.structure import Structures, total
+from tangrad._jit.regions.structure import Structures, total, work_of
 from tangrad._jit.settings import Limits
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Var, dce_jaxpr
+from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Var, dce_jaxpr
 from tangrad.core.arguments import is_symbolic
 
 if TYPE_CHECKING:
@@ -31,8 +35,8 @@ def outline(
     equations: list[JaxprEqn], results: Sequence[Atom], structures: Structures, limits: Limits
 ) -> list[JaxprEqn]:
     """The equations, with those that repeat themselves as calls of regions; the same list where none do."""
-    written = equations
-    equations = parts_first(written, [structures.of_equation(equation) for equation in written])
+    given = equations
+    equations = parts_first(given, [structures.of_equation(equation) for equation in given])
     numbers = [structures.of_equation(equation) for equation in equations]
     contents = [structures.contents(equation) for equation in equations]
     weights = [1 if eqn.primitive is region_p else part.size for eqn, part in zip(equations, contents, strict=True)]
@@ -43,55 +47,99 @@ def outline(
     for number, stretch in enumerate(stretches):
         if not limits.fits(total(contents[stretch.start : stretch.start + stretch.period])):
             continue
-        starts = starts_of(equations, uses, stretch)
-        calls = _calls(equations, uses, starts, stretch.period, f"region_{number}")
-        for start, call in calls.items():
-            made += [*equations[done:start], call]
-            done = start + stretch.period
-    return [*made, *equations[done:]] if made else written
+        end = stretches[number + 1].start if number + 1 < len(stretches) else len(equations)
+        cut = _cut(equations, numbers, uses, stretch, (done, end), limits)
+        for first, until, written in _calls(equations, cut, stretch.period, f"region_{number}") if cut else ():
+            made += [*equations[done:first], *written]
+            done = until
+    return [*made, *equations[done:]] if made else given
 
 
-def _calls(
-    equations: Sequence[JaxprEqn], uses: Uses, starts: Sequence[int], length: int, name: str
-) -> dict[int, JaxprEqn]:
-    """The calls in place of the copies that begin at `starts`; copies that are connected otherwise stay."""
-    shapes = {start: connections(equations[start : start + length]) for start in starts}
-    usual, count = Counter(shapes.values()).most_common(1)[0]
-    if count < 2:
-        return {}
-    copies = {start: equations[start : start + length] for start in starts if shapes[start] == usual}
-    operands = list(zip(*map(from_outside, copies.values()), strict=True))
-    arguments = list(dict.fromkeys(operands))  # operands that are one in all copies are one argument
-    outputs = _outputs(copies, uses)
-    program = program_of(next(iter(copies.values())), operands, arguments, outputs, name)
-    return {
-        start: _call(copy, program, [variables[number] for variables in arguments], outputs, name)
-        for number, (start, copy) in enumerate(copies.items())
-    }
+class _Cut(NamedTuple):
+    """The copies of a stretch, and the calls of incomplete ones at its ends."""
+
+    copies: Copies
+    ends: list[Incomplete]
 
 
-def _outputs(copies: dict[int, Sequence[JaxprEqn]], uses: Uses) -> list[tuple[int, int]]:
-    """The results, as equation and position: those that some copy is read for elsewhere."""
-    found: dict[tuple[int, int], None] = {}
-    for start, copy in copies.items():
-        end = start + len(copy)
-        for at, equation in enumerate(copy):
-            for position, var in enumerate(equation.outvars):
-                if uses.last.get(var, -1) >= end:
-                    found[at, position] = None
-    return sorted(found)
+CUTS = 6  # places to cut at that are looked at, where they hand on equally much
+OUTER = 2  # of so many copies at each end
+WORTH = 0.5  # so much of an incomplete copy is there
 
 
-def _call(
-    copy: Sequence[JaxprEqn],
-    program: ClosedJaxpr,
-    operands: Sequence[Var],
-    outputs: Sequence[tuple[int, int]],
-    name: str,
-) -> JaxprEqn:
-    results = [copy[at].outvars[position] for at, position in outputs]
+def _cut(
+    equations: list[JaxprEqn], numbers: list[int], uses: Uses, stretch: Stretch, free: tuple[int, int], limits: Limits
+) -> _Cut | None:
+    """Where most is in copies, complete or not, of the places where least is handed on."""
+    options = places_to_cut(equations, uses, stretch, CUTS if limits.spent else 1)
+
+    def cut(starts: list[int], count: int) -> _Cut | None:
+        copies = copies_of(equations, uses, starts, stretch.period)
+        if copies is None:
+            return None
+        return _Cut(copies, _ends(equations, numbers, uses, copies, free, limits.spent * count) if limits.spent else [])
+
+    if len(options) > 1:
+        few = len(options[0]) > 2 * OUTER
+        outer = lambda starts: [*starts[:OUTER], *starts[-OUTER:]] if few else starts
+        worth = lambda starts: _worth(cut(outer(starts), len(starts)), len(starts))
+        options = [max(options, key=worth)]
+    return cut(options[0], len(options[0]))
+
+
+def _worth(cut: _Cut | None, count: int) -> int:
+    """How many equations are in copies, beside those that are computed in vain."""
+    if cut is None:
+        return -1
+    length = len(next(iter(cut.copies.parts.values())))
+    return count * length + sum([2 * len(end.pairs) - length for end in cut.ends])
+
+
+def _ends(
+    equations: list[JaxprEqn], numbers: list[int], uses: Uses, copies: Copies, free: tuple[int, int], spent: float
+) -> list[Incomplete]:
+    """The incomplete copies of which half is there, and that compute no more in vain than `spent` copies compute."""
+    starts, copy = list(copies.parts), next(iter(copies.parts.values()))
+    length = len(copy)
+    before = max(free[0], starts[0] - 2 * length), starts[0]
+    behind = starts[-1] + length, min(free[1], starts[-1] + 3 * length)
+    most = spent * sum([work for work in map(work_of, copy) if work < inf])
+    found = []
+    for first, end in (before, behind):
+        part = incomplete_copy(equations, numbers, uses, copies, first, end)
+        if part is not None and len(part.pairs) >= WORTH * length:
+            vain = sum([work_of(equation) for at, equation in enumerate(copy) if at not in part.pairs])
+            found += [part] if vain <= most and vain < inf else []
+    return found
+
+
+Replaced = list[tuple[int, int, list[JaxprEqn]]]  # what stands from one position to another instead
+
+
+def _calls(equations: Sequence[JaxprEqn], cut: _Cut, length: int, name: str) -> Replaced:
+    """The calls in place of the copies."""
+    copies, outputs = cut.copies, cut.copies.outputs
+    first = next(iter(copies.parts.values()))
+    program = program_of(first, copies.operands, copies.arguments, outputs, name)
     params = {"jaxpr": program, "name": name}
-    return JaxprEqn(region_p, list(operands), results, params, program.effects, copy[0].source_info)
+
+    def call(operands: list[Var], results: list[Var], source: JaxprEqn) -> JaxprEqn:
+        return JaxprEqn(region_p, operands, results, params, program.effects, source.source_info)
+
+    found: Replaced = []
+    for number, (start, copy) in enumerate(copies.parts.items()):
+        results = [copy[at].outvars[position] for at, position in outputs]
+        operands = [variables[number] for variables in copies.arguments]
+        found.append((start, start + length, [call(operands, results, copy[0])]))
+    for end in cut.ends:
+        own = {at: equations[position] for at, position in end.pairs.items()}
+        results = [
+            own[at].outvars[position] if at in own else DropVar(first[at].outvars[position].aval)
+            for at, position in outputs
+        ]
+        written = end.written(equations, call(end.operands, results, equations[end.first]))
+        found.append((end.first, end.end, written))
+    return sorted(found, key=lambda part: part[0])
 
 
 # Primitives whose programs are lowered where they stand, and looked into. The others are left alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,6 +124,33 @@ def total(parts: Iterable[Contents]) -> Contents:
     for part in parts:
         size, products, windows, steady = size + part[0], products + part[1], windows + part[2], steady + part[3]
     return Contents(size, products, windows, steady)
+
+
+# Families whose primitives take the same time whatever the values of their operands are.
+EVEN = frozenset(
+    {"activations", "autodiff", "contractions", "elementwise", "indexing", "reductions", "structure", "windows"}
+)
+CALLS = frozenset({"jit.jit", "custom_rules.custom_jvp_call", "custom_rules.custom_vjp_call"})
+PER_ELEMENT = 8  # so many products take as long as an element that goes through memory
+
+
+def work_of(equation: JaxprEqn) -> float:
+    """About how long an equation takes, in elements that go through memory; infinite where that is not known."""
+    identity = equation.primitive.identity
+    if identity in CALLS:
+        return sum([work_of(inner) for program in sub_jaxprs(equation.params) for inner in program.eqns])
+    if identity.partition(".")[0] not in EVEN:
+        return math.inf
+    size = sum([var.aval.size for var in (*equation.invars, *equation.outvars)])
+    if identity in PRODUCTS:
+        (contracted, _), _ = equation.params["dimension_numbers"]
+        each = math.prod([equation.invars[0].aval.shape[axis] for axis in contracted])
+    elif identity in WINDOWS:
+        kernel, specs = equation.invars[1].aval, equation.params["dimension_numbers"]
+        each = kernel.size // max(kernel.shape[specs[1][0]], 1)
+    else:
+        return float(size)
+    return float(size + equation.outvars[0].aval.size * each / PER_ELEMENT)
 
 
 def _is_steady(equation: JaxprEqn) -> bool:
