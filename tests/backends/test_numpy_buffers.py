@@ -202,6 +202,41 @@ def test_blocks_compute_the_same(closed: Any) -> None:
 
 
 @pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("permutation", [(1, 0, 2), (0, 2, 1), (2, 1, 0), (2, 0, 1)])
+def test_transposed_operands_are_read_in_tiles(monkeypatch: pytest.MonkeyPatch, permutation: tuple[int, ...]) -> None:
+    monkeypatch.setattr(blocks, "LARGE_TILED", 4)
+    monkeypatch.setattr(blocks, "LONG_TILED", 2)
+    monkeypatch.setattr(blocks, "TILE", 3)
+    random = np.random.default_rng(0)
+    x = put(random.normal(size=(7, 7, 7)).astype(F32))
+    y = put(random.normal(size=(7,)).astype(F32))
+
+    def function(x: Any, y: Any) -> tuple[Any, ...]:
+        turned = s.transpose_p.bind(x, permutation=permutation)
+        row = s.broadcast_in_dim_p.bind(y, shape=(7, 7, 7), broadcast_dimensions=(2,))
+        alike = p.mul_p.bind(turned, p.add_p.bind(turned, turned))
+        first = p.sub_p.bind(p.sin_p.bind(x), turned)
+        second = p.mul_p.bind(p.mul_p.bind(first, alike), row)
+        return first, alike, second, p.lt_p.bind(turned, x), p.sub_p.bind(turned, p.neg_p.bind(second))
+
+    closed = trace_to_closed_jaxpr(function, [x.aval, y.aval])
+    expected = [np.array(out) for out in eval_jaxpr(closed.jaxpr, closed.consts, x, y)]
+    for donated in ((), (True, False)):
+        executable = NUMPY.compile(closed, CompileOptions("tiles", donated=donated))
+        text = executable.as_text()
+        assert ("in_tiles" in text) == (permutation != (1, 0, 2)), text
+        arguments = [put(np.array(x)), y]
+        for result, wanted in zip(executable.execute(arguments), expected, strict=True):
+            same(result, wanted)
+
+
+def test_small_transposed_operands_are_read_as_they_are() -> None:
+    x = put(np.ones((900, 900), F32))
+    closed = trace_to_closed_jaxpr(lambda x: p.add_p.bind(x, s.transpose_p.bind(x, permutation=(1, 0))), [x.aval])
+    assert "in_tiles" not in NUMPY.compile(closed, CompileOptions("small")).as_text()
+
+
+@pytest.mark.usefixtures("registered")
 def test_blocks_of_several_shapes() -> None:
     random = np.random.default_rng(0)
     shape = (6, 5, 7)

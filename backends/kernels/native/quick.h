@@ -1,7 +1,7 @@
 // Sorting unsigned integers by AVX-512: parting by pivots, sixteen elements at a time, and networks for few elements.
 //
-// Elements are equal or can be told apart, so that their order among equal ones does not matter. Where pivots part badly,
-// digits sort what is left (radix.h).
+// Equal elements cannot be distinguished, so that their order does not matter. Where pivots part badly, digits sort what
+// is left (radix.h).
 
 #pragma once
 
