@@ -67,7 +67,8 @@ def rule_sets(library_path):
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
     made = [make(jobs) for make in makers for jobs in (*JOBS.values(), {softmax_p: softmax})]
-    return [*made, on_numpy.rule_set({}, row_programs.REDUCTIONS), *[make() for make in others]]
+    made += [on_numpy.rule_set({}, rules) for rules in (row_programs.REDUCTIONS, on_numpy.FUNCTIONS)]
+    return [*made, *[make() for make in others]]
 
 
 @pytest.fixture

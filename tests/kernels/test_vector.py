@@ -112,6 +112,32 @@ def test_functions_after_angles_are_one_call(kernels):
         assert "tangrad_kernels" not in alone.as_text(), "which XLA has vectors of"
 
 
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_on_numpy(kernels, monkeypatch, dtype, count):
+    """In single precision where there are several threads, and with what follows them."""
+    x = numpy.random.default_rng(6).normal(size=(2, 140_000)).astype(dtype)
+    x[0, :7] = numpy.inf, -numpy.inf, numpy.nan, 0, -0.0, 1e30, 7000
+
+    def several(x):
+        first = np.exp(np.sin(x))
+        return np.tanh(np.cos(first)), first + 1, np.sin(x)[::2], np.exp(x), mixed(x[0] + x[1]), np.cos(x[0, :1000])
+
+    with tangrad.use_backend("numpy"), tangrad.enable_x64(True):
+        compiled = tangrad.jit(lambda x: several(x))
+        before = tangrad.tree.map(numpy.asarray, compiled(x))
+        with kernels():
+            monkeypatch.setattr("tangrad._kernels.on_numpy.threads", lambda: count)
+            compiled = tangrad.jit(lambda x: several(x))
+            text = compiled.lower(x).compile().as_text()
+            ours = tangrad.tree.map(numpy.asarray, compiled(x))
+    assert text.count(" = f_") == (0 if (dtype, count) == ("float32", 1) else 4), text
+    tolerance = 4e-6 if dtype == "float32" else 1e-13
+    for found, expected in zip(ours, before, strict=True):
+        assert found.dtype == expected.dtype
+        numpy.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
 def test_donated_arrays(backend, kernels):
     with kernels():
         x = np.asarray(numpy.linspace(-1, 1, 9000, dtype="float32"))

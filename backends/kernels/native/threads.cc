@@ -123,3 +123,6 @@ void parallel(int64_t count, const std::function<void(int64_t)>& body) {
 }
 
 }  // namespace tangrad
+
+// For what is faster on several threads alone.
+TANGRAD_EXPORT int tangrad_threads() { return tangrad::thread_count(); }

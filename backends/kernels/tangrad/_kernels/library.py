@@ -42,6 +42,12 @@ def handler(name: str) -> Callable[..., object]:
     return getattr(library(), f"tangrad_{name}_xla")
 
 
+def threads() -> int:
+    """How many threads the kernels have together."""
+    found = library()
+    return 1 if found is None else int(found.tangrad_threads())
+
+
 def replacing(kind: str, rules: Mapping[Primitive, Callable[..., object]]) -> RuleSet:
     """The rules of a family in the place of those that there are: none where there is no library."""
     made: RuleSet = RuleSet(kind, api=1, override=True)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._kernels.jobs import Describe, Job
-from tangrad._kernels.library import kernel, replaced, replacing
+from tangrad._kernels.jobs import ANGLES, FOLLOWING, NUMBERS, Describe, Job
+from tangrad._kernels.library import kernel, replaced, replacing, threads
 from tangrad.core import Primitive, RuleSet, ShapedArray
-from tangrad.extend.backend_numpy import FRESH, Kernel
+from tangrad.core.settings import is_checking_values
+from tangrad.extend.backend_numpy import FRESH, Kernel, Opaque, Program, Step, Stored, Ufunc
+from tangrad.extend.lax import cos_p, exp_p, sin_p, tanh_p
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering
@@ -60,3 +63,62 @@ def rule_set(jobs: Mapping[Primitive, Describe], more: Mapping[Primitive, Kernel
     """The rules of a family's equations."""
     made = {primitive: rule(primitive, describe) for primitive, describe in jobs.items()}
     return replacing(KIND, {**made, **(more or {})})
+
+
+# --- functions of each element, one after another ---------------------------------------------------------------------
+#
+# In single precision NumPy has vectors of them, too, but one thread.
+
+CHAINED = 1 << 17  # elements
+OF_UFUNCS: dict[np.ufunc, int] = {
+    np.sin: ANGLES[sin_p],
+    np.cos: ANGLES[cos_p],
+    np.exp: FOLLOWING[exp_p],
+    np.tanh: FOLLOWING[tanh_p],
+}
+BEGINNING = tuple(ANGLES.values())
+
+
+def _number(step: Step) -> int | None:
+    """The number of the function that a step applies to each element of a large array."""
+    if not isinstance(step.function, Ufunc) or step.effectful or len(step.inputs) != 1:
+        return None
+    (x,), (result,), number = step.inputs, step.outputs, OF_UFUNCS.get(step.function.ufunc)
+    if result.size < CHAINED or (x.shape, x.dtype) != (result.shape, result.dtype):
+        return None
+    return number if result.dtype == np.float32 or (result.dtype == np.float64 and number in BEGINNING) else None
+
+
+def fuse_functions(program: Program) -> None:
+    """Make one call of the kernel of functions that follow a sine or a cosine."""
+    if program.plan is not None or is_checking_values():
+        return
+    several = threads() > 1
+    uses = Counter([stored for step in program.steps for stored in step.inputs] + program.outputs)
+    begun: dict[Stored, tuple[Stored, tuple[int, ...]]] = {}  # what functions are applied to, and which
+    for step in program.steps:
+        number = _number(step)
+        if number is None or not (several or step.inputs[0].dtype == np.float64):
+            continue
+        x, before = begun.get(step.inputs[0], (step.inputs[0], ()))
+        if uses[step.inputs[0]] > 1:
+            x, before = step.inputs[0], ()
+        if before or number in BEGINNING:
+            begun[step.outputs[0]] = x, (*before, number)
+            job = Job("chain", (NUMBERS[x.dtype.name], x.size, len(before) + 1, *before, number))
+            run = caller(job, [ShapedArray(x.shape, x.dtype)])
+            step.function, step.inputs = Opaque(lambda x, run=run: run(x)[0], FRESH), (x,)
+    program.drop_dead_steps()
+
+
+def _asking(primitive: Primitive) -> Kernel:
+    """The rule that there is, for programs in which such functions are looked for then."""
+
+    def emit(ctx: Lowering, x: object) -> Any:
+        ctx.program.rewrites[fuse_functions] = None
+        return replaced(KIND, primitive)(ctx, x)
+
+    return Kernel(emit)
+
+
+FUNCTIONS = {primitive: _asking(primitive) for primitive in ANGLES}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING, WINDOWS
-from tangrad._kernels.on_numpy import rule_set
+from tangrad._kernels.on_numpy import FUNCTIONS, rule_set
 from tangrad._kernels.row_programs import REDUCTIONS
 
+functions = rule_set({}, FUNCTIONS)
 reductions = rule_set(RUNNING, REDUCTIONS)
 ordering = rule_set(SORTING)
 decompositions = rule_set(FACTORS)
