@@ -107,6 +107,7 @@ def lu(call):
 def bits(call):
     for size in (1, 31, 32, 100, 100_001):
         call("bits", [size], [np.array([7, 9], "uint32")], [np.empty(size, "uint32")])
+        call("normal", [size], [np.array([7, 9], "uint32")], [np.empty(size, "float32")])
 
 
 def depthwise(call):

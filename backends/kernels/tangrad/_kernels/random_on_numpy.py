@@ -1,4 +1,7 @@
-"""Random bits on NumPy by the kernel `bits`, and the floats that are made of bits. XLA's own loop is as fast."""
+"""Random bits on NumPy by the kernel `bits`, the floats that are made of bits, and normal ones by the kernel `normal`.
+
+XLA's own loops are as fast.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from tangrad.extend.random import THREEFRY, random_bits_p, random_normal_p, rand
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering, Value
+    from tangrad.typing import DTypeLike
 
 MANY = 1 << 12  # words
 WORD = (1 << 32) - 1
@@ -25,6 +29,12 @@ def _bits(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...], partitio
     if keys.dtype is not THREEFRY or keys.shape or bit_width != 32 or not (partitionable and is_known(drawn)):
         return None
     return Job("bits", (prod(shape),)) if MANY <= prod(shape) <= WORD else None
+
+
+def _normal(keys: ShapedArray, *, dtype: DTypeLike, shape: tuple[int, ...], partitionable: bool) -> Job | None:
+    """Numbers in single precision, of the bits that there would be."""
+    job = _bits(keys, bit_width=32, shape=shape, partitionable=partitionable)
+    return Job("normal", job.plan) if job is not None and dtypes.dtype_name(dtype) == "float32" else None
 
 
 def _of_bits(primitive: Primitive) -> Kernel:
@@ -41,8 +51,8 @@ def _of_bits(primitive: Primitive) -> Kernel:
 
 def rule_set() -> RuleSet:
     """The rules of the family."""
-    of_bits = {primitive: _of_bits(primitive) for primitive in (random_normal_p, random_uniform_p)}
-    return replacing(KIND, {random_bits_p: rule(random_bits_p, _bits), **of_bits})
+    rules = {random_bits_p: rule(random_bits_p, _bits), random_normal_p: rule(random_normal_p, _normal)}
+    return replacing(KIND, {**rules, random_uniform_p: _of_bits(random_uniform_p)})
 
 
 random = rule_set()
