@@ -21,6 +21,7 @@ from tangrad.sharding import (
     Mesh,
     NamedSharding,
     ShardingTypeError,
+    UnreducedKind,
     auto_axes,
     explicit_axes,
     reshard,
@@ -582,3 +583,157 @@ def test_one_hot_vectors_along_a_mesh_axis() -> None:
                 assert_equal(f(x), np.moveaxis(np.eye(8, dtype=np.float32)[np.arange(8).reshape(4, 2)], -1, axis))
         with pytest.raises(ValueError, match="named axis 'i'"):
             tangrad.vmap(lambda a: nn.one_hot(a, 8, axis="i", out_sharding=P()), axis_name="i")(np.arange(8))
+
+
+# --- values of which devices have shares (`unreduced`), and what is combined of such (`reduced`) ----------------------
+
+SHARES = P(None, None, unreduced={"x"})
+
+
+def shares(spec: P = SHARES, scale: float = 1.0) -> Any:
+    return tangrad.device_put(numbers((8, 8)) * scale, NamedSharding(EXPLICIT, spec))
+
+
+def check_shares(value: Any, expected: np.ndarray, spec: P = SHARES) -> None:
+    """The parts that devices have are shares: of the first device along each axis they count once."""
+    assert spec_of(value) == spec and value.sharding.spec == spec
+    assert_equal(reshard(value, P(*[None] * value.ndim)), expected)
+    assert_equal(value, expected)
+    parts = [np.asarray(shard.data) for shard in value.addressable_shards]
+    if not any(spec.partitions) and spec.unreduced == {"x"}:
+        assert_equal(parts[0] + parts[4], expected)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
+def test_devices_have_shares_of_products_and_sums(wrap: Callable[..., Any]) -> None:
+    a, b = sharded((8, 8), P(None, "x")), sharded((8, 8), P("x", None))
+    x = numbers((8, 8))
+    product = wrap(lambda a, b: tnp.einsum("ij,jk->ik", a, b, out_sharding=SHARES))(a, b)
+    check_shares(product, x @ x)
+    if ON_XLA and wrap is tangrad.jit:  # each has the sum over its own rows
+        assert_equal(product.addressable_shards[0].data, x[:, :4] @ x[:4])
+    check_shares(wrap(lambda a, b: tnp.matmul(a, b, out_sharding=SHARES))(a, b), x @ x)
+    check_shares(
+        wrap(lambda b: lax.reduce_sum(b, (0,), out_sharding=P(unreduced={"x"})))(b), x.sum(0), P(None, unreduced={"x"})
+    )
+    # What is not cut alike becomes shares, too.
+    check_shares(wrap(lambda b: tnp.matmul(b, b, out_sharding=SHARES))(b), x @ x)
+
+
+LINEAR: dict[str, tuple[Callable[..., Any], P]] = {
+    "sum": (lambda x, y: x + y, SHARES),
+    "difference": (lambda x, y: x - y, SHARES),
+    "opposite": (lambda x, y: -x, SHARES),
+    "turned": (lambda x, y: x.T, SHARES),
+    "reshaped": (lambda x, y: x.reshape(4, 16), SHARES),
+    "sliced": (lambda x, y: x[1:3, ::2], SHARES),
+    "joined": (lambda x, y: tnp.concatenate([x, y]), SHARES),
+    "split": (lambda x, y: lax.split(x, (2, 6))[1], SHARES),
+    "repeated": (lambda x, y: lax.broadcast(x, (2,)), P(None, None, None, unreduced={"x"})),
+    "total": (lambda x, y: x.sum(), P(unreduced={"x"})),
+    "chosen": (lambda x, y: lax.select(np.eye(8, dtype=bool), x, y), SHARES),
+    "gathered": (lambda x, y: x[np.array([1, 5, 5])], SHARES),
+    "added at": (lambda x, y: x.at[np.array([1, 5])].add(y[:2]), SHARES),
+    "mapped": (lambda x, y: tangrad.vmap(lambda row: row + row)(x), SHARES),
+    "in a loop": (lambda x, y: lax.fori_loop(0, 3, lambda i, c: c + y, x), SHARES),
+    "in a scan": (lambda x, y: lax.scan(lambda c, row: (c + row, c), x[0], y)[1], SHARES),
+    "in a branch": (lambda x, y: lax.cond(True, lambda: x + y, lambda: y), SHARES),
+    "by a reduced factor": (lambda x, y: x * shares(P(None, None, reduced={"x"}), 2.0), SHARES),
+    "over a reduced divisor": (lambda x, y: x / shares(P(None, None, reduced={"x"}), 2.0), SHARES),
+}
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("case", list(LINEAR))
+def test_linear_functions_of_shares(case: str, wrap: Callable[..., Any]) -> None:
+    function, spec = LINEAR[case]
+    x, y = numbers((8, 8)), numbers((8, 8)) * 3
+    with use_mesh(mesh(1, 1)):
+        expected = np.asarray(function(tnp.array(x), tnp.array(y)) if "reduced" not in case else x)
+    if "factor" in case:
+        expected = x * x * 2
+    elif "divisor" in case:
+        expected = np.full_like(x, 0.5)
+    check_shares(wrap(function)(shares(), shares(scale=3.0)), expected, spec)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x, y: tnp.sin(x), "parts of an operand are still to be combined"),
+        (lambda x, y: x * 2, "the others are not reduced along them"),
+        (lambda x, y: x * x, "the others are not reduced along them"),
+        (lambda x, y: x + y, "in different ways"),
+        (lambda x, y: x @ y, "parts of an operand are still to be combined"),
+        (lambda x, y: y / x, "parts of an operand are still to be combined"),
+        (lambda x, y: x.astype("int32"), "parts of an operand are still to be combined"),
+        (lambda x, y: y + shares(P(None, None, reduced={"x"})), "reduced along different axes"),
+    ],
+)
+def test_others_are_refused(function: Callable[..., Any], words: str) -> None:
+    for run in (function, tangrad.jit(function)):
+        with pytest.raises(ShardingTypeError, match=words):
+            run(shares(), tnp.ones((8, 8), device=P(None, None)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (P("x", "y"), P("x", None, unreduced={"y"})),
+        (P("x", "y"), P(None, None, unreduced={"x", "y"})),
+        (P(("x", "y"), None), P(None, None, unreduced={"x"})),
+        (P(None, "y"), P("y", None, unreduced={"x"})),
+        (P(None, None), P("x", None, unreduced={"y"})),
+        (P("x", None, unreduced={"y"}), P(None, "y", unreduced={"x"})),
+        (P(None, None, reduced={"x"}), P(None, None, unreduced={"y"})),
+    ],
+)
+def test_shares_are_made_and_combined(before: P, after: P) -> None:
+    x = numbers((8, 8))
+    value = shares(before)
+    for move in (lambda value: reshard(value, after), tangrad.jit(lambda value: reshard(value, after))):
+        check_shares(move(value), x, after)
+        assert_equal(reshard(move(value), before), x)
+    assert_equal(tangrad.jit(lambda value: value, out_shardings=NamedSharding(EXPLICIT, after))(value), x)
+    assert not shares(after).is_fully_replicated
+    for kind in (UnreducedKind.max, UnreducedKind.min):
+        with pytest.raises(ValueError, match="shares are made of sums only"):
+            reshard(value, P(None, None, unreduced={"x"}, unreduced_kind=kind))
+    assert not NamedSharding(EXPLICIT, after).is_equivalent_to(NamedSharding(EXPLICIT, P(*after)), 2)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
+def test_cotangents_of_what_is_reduced_are_shares(wrap: Callable[..., Any]) -> None:
+    reduced = shares(P(None, None, reduced={"x"}))
+    rows, x = sharded((8, 8), P("x", None)), numbers((8, 8))
+
+    def loss(w: Any, rows: Any) -> Any:
+        return (tnp.sin(rows @ tnp.sin(w)) ** 2).sum()
+
+    found = wrap(tangrad.grad(loss, (0, 1)))(reduced, rows)
+    with use_mesh(mesh(1, 1)):
+        expected = tangrad.grad(loss, (0, 1))(x, x)
+    check_shares(found[0], np.asarray(expected[0]))
+    assert_equal(found[1], np.asarray(expected[1]))
+    check_shares(wrap(tangrad.grad(lambda w: reshard(w, P("x", None)).sum()))(reduced), np.ones((8, 8)))
+    check_shares(wrap(tangrad.grad(lambda w: 0.0 * rows.sum()))(reduced), np.zeros((8, 8)))
+    back = wrap(tangrad.grad(lambda s: reshard(s, P(None, None)).sum()))(shares())
+    assert spec_of(back) == P(None, None, reduced={"x"})
+    assert_equal(back, np.ones((8, 8)))
+    out, tangent = tangrad.jvp(lambda w: tnp.sin(w), (reduced,), (reduced,))
+    assert spec_of(out) == spec_of(tangent) == P(None, None, reduced={"x"})
+
+
+def test_no_communication_for_shares() -> None:
+    if not ON_XLA:
+        return
+    a, b = sharded((8, 8), P(None, "x")), sharded((8, 8), P("x", None))
+    text = tangrad.jit(lambda a, b: tnp.matmul(a, b, out_sharding=SHARES)).lower(a, b).compile().as_text()
+    assert "all-reduce" not in text
+    text = (
+        tangrad.jit(tangrad.grad(lambda w, rows: (rows @ w).sum()))
+        .lower(shares(P(None, None, reduced={"x"})), b)
+        .compile()
+        .as_text()
+    )
+    assert "all-reduce" not in text

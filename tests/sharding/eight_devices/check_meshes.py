@@ -110,8 +110,8 @@ def test_specs_of_values_whose_parts_are_to_be_combined() -> None:
         P("x", unreduced={"y"}) + (None,)
     with pytest.raises(ValueError, match="names the axis 'w'"):
         NamedSharding(mesh(), P(unreduced={"w"}))
-    with pytest.raises(NotImplementedError, match="not computed here"):
-        tangrad.device_put(np.ones(8), NamedSharding(mesh(), P(unreduced={"y"})))
+    with pytest.raises(ValueError, match="along Explicit axes only"):
+        NamedSharding(mesh().update_axis_types({"y": AxisType.Auto}), P(unreduced={"y"}))
 
 
 def test_others_of_the_kind() -> None:

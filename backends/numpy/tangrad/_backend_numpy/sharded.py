@@ -48,6 +48,8 @@ class ShardedArray(NumpyArray):
         if self.user_sharding.is_fully_replicated:
             return parts[0]
         indices = self.user_sharding.parts(self.aval.shape).indices
+        if (shares := _shares_of(self.user_sharding)) is not None:
+            return shares.whole(self.aval.shape, indices, parts)
         inside = parts[0].shape[len(self.aval.shape) :]  # of typed keys
         whole = np.empty((*self.aval.shape, *inside), parts[0].dtype)
         for index, part in zip(indices, parts, strict=True):
@@ -93,7 +95,13 @@ def shard(contents: np.ndarray, aval: ShapedArray, sharding: Sharding) -> NumpyA
     layout = sharding.parts(aval.shape)
     made = [_own_part(contents, index) for index in layout.distinct]  # devices that hold the same part share it
     parts = [made[number] for number in layout.numbers]
-    return ShardedArray(aval, sharding, parts)
+    shares = _shares_of(sharding)
+    return ShardedArray(aval, sharding, parts if shares is None else shares.split(parts))
+
+
+def _shares_of(sharding: Any) -> Any:
+    """How what devices hold makes an array, where they hold shares of it; else None."""
+    return getattr(sharding, "combine", lambda: None)()
 
 
 def _own_part(contents: np.ndarray, index: tuple[slice, ...]) -> np.ndarray:
@@ -126,7 +134,7 @@ def parts_of(array: NumpyArray) -> list[NumpyArray]:
         return [array]
     shape = array.aval.shape
     return [
-        placed(array.aval.update(shape=part.shape[: len(shape)]), part, device, True)
+        placed(array.aval.plain.update(shape=part.shape[: len(shape)]), part, device, True)
         for part, device in zip(array.part_buffers(), array.user_sharding.device_order, strict=True)
     ]
 

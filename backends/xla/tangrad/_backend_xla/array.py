@@ -139,17 +139,22 @@ class XlaArray(Array):
                 "(tangrad.experimental.multihost_utils.process_allgather(x, tiled=True)), or read the parts that are "
                 "here (x.addressable_shards)"
             )
-        whole = np.empty(aval.shape, aval.dtype)
         number = {device: number for number, device in enumerate(self.placement.reachable)}
         user_sharding, seen = self.placement.user_sharding, set()
         parts = user_sharding.parts(aval.shape)
+        if (shares := getattr(user_sharding, "combine", lambda: None)()) is not None:
+            held = [
+                jaxlib_api.to_numpy(self._single(number[device], aval.update(shape=_extent(bounds))), aval.dtype)
+                for device, bounds in zip(user_sharding.device_order, parts.bounds, strict=True)
+            ]
+            return _frozen(shares.whole(aval.shape, parts.indices, held))
+        whole = np.empty(aval.shape, aval.dtype)
         for device, index, key in zip(user_sharding.device_order, parts.indices, parts.numbers, strict=True):
             if key not in seen and device in number:  # of parts that are repeated, one
                 seen.add(key)
                 part = self._single(number[device], aval.update(shape=whole[index].shape))
                 whole[index] = jaxlib_api.to_numpy(part, aval.dtype)
-        whole.flags.writeable = False
-        return whole
+        return _frozen(whole)
 
     def _holders(self, shape: Sequence[int]) -> dict[str, tuple[tuple[slice, ...], list[Device]]]:
         """For each part its index, and the devices that hold it."""
@@ -313,3 +318,12 @@ def deleted_message(array: Value) -> str:
         f"the array {array.aval.str_short()} has been deleted, or was donated to a computation that reused its memory "
         "(donate_argnums); keep a copy (x.copy()) of what is needed afterwards"
     )
+
+
+def _extent(bounds: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    return tuple([stop - start for start, stop in bounds])
+
+
+def _frozen(contents: np.ndarray) -> np.ndarray:
+    contents.flags.writeable = False
+    return contents

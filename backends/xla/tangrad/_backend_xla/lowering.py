@@ -20,7 +20,7 @@ from tangrad._backend_xla import mesh_words
 from tangrad._backend_xla.dimension_values import SIZE, size_value
 from tangrad._backend_xla.jaxlib_api import physical_aval
 from tangrad._backend_xla.manual import AxisEnvironment, MappedAxes, ReplicaAxes, no_axes
-from tangrad._backend_xla.mesh_words import Layout, Meshes, Parts, constrained_by_type
+from tangrad._backend_xla.mesh_words import Layout, Meshes, Parts
 from tangrad._backend_xla.mlir import (
     IrAttribute,
     IrModule,
@@ -373,10 +373,11 @@ class FunctionContext:
     @calls_rules("lower.xla", "eqn")
     def lower_jaxpr(self, jaxpr: Jaxpr, inputs: Sequence[ir.Value]) -> list[ir.Value]:
         """Lower the equations of a jaxpr here. `inputs`: the values of its constants and arguments."""
+        on_mesh = self.module.meshes is not None
+        inputs = mesh_words.entering(self, jaxpr, inputs) if on_mesh else inputs
         env: dict[object, IrValue] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
         rules = self._rules
         locate, prefix, types = self.vocabulary.locations.of, self.prefix, self.types
-        on_mesh = self.module.meshes is not None
         eqn = None
         try:
             for eqn in jaxpr.eqns:
@@ -384,6 +385,7 @@ class FunctionContext:
                 primitive = eqn.primitive
                 self.eqn = eqn
                 self.location = locate(eqn.source_info, primitive.name, prefix)
+                operands = mesh_words.operands_of(self, eqn, operands) if on_mesh else operands
                 out = rules[primitive](self, *operands, **eqn.params)
                 if not primitive.multiple_results:
                     if not isinstance(out, ir.Value):
@@ -391,23 +393,20 @@ class FunctionContext:
                     var = eqn.outvars[0]
                     if out.type != types[var.aval]:
                         raise _wrong_type(out, types[var.aval])
-                    env[var] = (
-                        constrained_by_type(self, out, var.aval)
-                        if on_mesh and var.aval.infer_types is not None
-                        else out
-                    )
+                    env[var] = mesh_words.result_of(self, out, var.aval) if on_mesh else out
                 elif isinstance(out, (tuple, list)) and len(out) == len(eqn.outvars):
                     for var, value in zip(eqn.outvars, out):
                         if not isinstance(value, ir.Value) or value.type != types[var.aval]:
                             raise _wrong_type(value, types[var.aval])
-                        env[var] = value
+                        env[var] = mesh_words.result_of(self, value, var.aval) if on_mesh else value
                 else:
                     raise TypeError(f"expected a tuple of {len(eqn.outvars)} values, got {out!r}")
         except Exception as error:
             if eqn is not None:
                 _note_equation(error, eqn)
             raise
-        return [self.literal(atom) if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
+        found = [self.literal(atom) if type(atom) is Literal else env[atom] for atom in jaxpr.outvars]
+        return mesh_words.leaving(self, jaxpr, found) if on_mesh else found
 
 
 def _wrong_type(value: object, expected: IrType) -> TypeError:
@@ -476,6 +475,7 @@ def lower_function(
     consts = [ctx.constant_of(const) for const in closed.consts]
     results = ctx.lower_jaxpr(jaxpr, [*consts, *arguments[len(effects) :]])
     ctx.location = words.unknown
+    results = mesh_words.results_as_shares(ctx, jaxpr, results) if public and module.meshes is not None else results
     ctx.give([*([] if public else [ctx.tokens[effect] for effect in effects]), *results], "func.return")
     return symbol
 

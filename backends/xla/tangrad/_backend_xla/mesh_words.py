@@ -14,6 +14,7 @@ import numpy as np
 from tangrad._backend_xla.jaxlib_api import physical_aval, tiling_of
 from tangrad._backend_xla.mlir import Vocabulary, ir
 from tangrad.core import Jaxpr, ShapedArray, Sharding
+from tangrad.core.tools import sub_jaxprs
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -87,7 +88,9 @@ class Meshes:
             if number in open_dimensions:
                 words.append("?")
             dimensions.append("{" + ", ".join(words) + "}")
-        return f"<@{self._symbol(sharding, names)}, [{', '.join(dimensions)}]>"
+        shares = getattr(sharding, "summed_axes", ())  # a value of which devices hold shares to be summed
+        summed = f", unreduced={{{', '.join([chr(34) + names[axis] + chr(34) for axis in shares])}}}" if shares else ""
+        return f"<@{self._symbol(sharding, names)}, [{', '.join(dimensions)}]{summed}>"
 
     def manual_computation(
         self,
@@ -166,9 +169,99 @@ def constrained(
     return ctx.op("sdy.sharding_constraint", ctx.types[aval], (value,), {"sharding": attribute})
 
 
-def constrained_by_type(ctx: Any, value: IrValue, aval: Any) -> ir.Value:
-    """A value constrained to the sharding in its type; along axes that are not in types the compiler decides."""
+def are_shares(aval: Any) -> bool:
+    """Whether devices hold shares of the values of a type."""
+    return aval.infer_types is not None and bool(aval.placed.summed_axes)
+
+
+def as_shares(ctx: Any, value: IrValue, aval: Any, sharding: Any) -> ir.Value:
+    """A value of type `aval` as the shares that devices get by a sharding.
+
+    The partitioner makes shares of parts, and of what is whole; for anything else it ends the process.
+    """
+    shares, cuts = sharding.summed_axes, sharding.dimension_axes(aval.ndim)
+    known = None if aval.infer_types is None else [tuple([a for a in cut if a not in shares]) for cut in aval.axes]
+    made: Any = value.owner
+    if getattr(made, "name", "") == "sdy.sharding_constraint":
+        if made.attributes["sharding"] == ctx.module.meshes.attribute(sharding, physical_aval(aval).ndim):
+            return value
+    if known != list(cuts):
+        value = constrained(ctx, value, aval, sharding.with_axes(cuts))
+    return constrained(ctx, value, aval, sharding)
+
+
+# What the partitioner takes shares through as they are. For other operations, and what goes into regions, it sums them
+# and takes the sum for a share (jaxlib 0.10.2): those get sums, of which shares are made again.
+_KEEP_SHARES = frozenset([
+    *("elementwise." + name for name in ("add", "sub", "neg", "mul", "div", "select_n", "convert_element_type")),
+    *("structure." + name for name in ("transpose", "reshape", "broadcast_in_dim", "concatenate", "squeeze", "copy")),
+    "autodiff.add_any", "batching.move_axis", "reductions.reduce_sum", "contractions.dot_general",
+    "sharding.sharding_constraint", "sharding.auto_axes",
+])  # fmt: skip
+_REGIONS = frozenset(["control_flow." + name for name in ("while", "scan", "cond")])
+
+
+def _keeps_shares(eqn: Any) -> bool:
+    """Whether an equation works on shares as they are; those of programs that are written in its place do."""
+    name = eqn.primitive.identity
+    return name in _KEEP_SHARES or (name not in _REGIONS and next(sub_jaxprs(eqn.params), None) is not None)
+
+
+def operands_of(ctx: Any, eqn: Any, operands: list[IrValue]) -> list[IrValue]:
+    """The operands of an equation: where it does not work on shares, what is summed of them."""
+    if not any([are_shares(atom.aval) for atom in eqn.invars]) or _keeps_shares(eqn):
+        return operands
+    return [_summed(ctx, value, atom.aval) for value, atom in zip(operands, eqn.invars, strict=True)]
+
+
+def result_of(ctx: Any, value: IrValue, aval: Any) -> ir.Value:
+    """A result, constrained to the sharding in its type; along axes that are not in types the compiler decides."""
+    if aval.infer_types is None:
+        return value
+    if are_shares(aval):
+        return constrained(ctx, value, aval, aval.placed) if _keeps_shares(ctx.eqn) else _shared(ctx, value, aval)
+    if ctx.eqn.primitive.multiple_results:
+        return value
     return constrained(ctx, value, aval, aval.placed, frozenset() if aval.stated else range(aval.ndim))
+
+
+def entering(ctx: Any, jaxpr: Jaxpr, inputs: Sequence[IrValue]) -> Sequence[IrValue]:
+    """What goes into a program: in a region shares are made anew, of sums."""
+    variables = [*jaxpr.constvars, *jaxpr.invars]
+    if not any([are_shares(var.aval) for var in variables]) or not _is_region(ctx):
+        return inputs
+    return [
+        _shared(ctx, value, var.aval) if are_shares(var.aval) else value
+        for value, var in zip(inputs, variables, strict=True)
+    ]
+
+
+def leaving(ctx: Any, jaxpr: Jaxpr, outs: list[IrValue]) -> list[IrValue]:
+    """What comes out of a program: of a region sums of shares."""
+    if not any([are_shares(atom.aval) for atom in jaxpr.outvars]) or not _is_region(ctx):
+        return outs
+    return [_summed(ctx, value, atom.aval) for value, atom in zip(outs, jaxpr.outvars, strict=True)]
+
+
+def _is_region(ctx: Any) -> bool:
+    return ctx.ip.block.owner.operation.name not in ("func.func", "sdy.manual_computation")
+
+
+def _summed(ctx: Any, value: IrValue, aval: Any) -> ir.Value:
+    return constrained(ctx, value, aval, aval.placed.with_axes(aval.axes)) if are_shares(aval) else value
+
+
+def _shared(ctx: Any, value: IrValue, aval: Any) -> ir.Value:
+    return constrained(ctx, _summed(ctx, value, aval), aval, aval.placed)
+
+
+def results_as_shares(ctx: Any, jaxpr: Jaxpr, results: Sequence[IrValue]) -> list[IrValue]:
+    """A program's results, those constrained that devices are to get shares of: of others the partitioner knows."""
+    stated = ctx.module.meshes.layout.outputs or (None,) * len(results)
+    return [
+        as_shares(ctx, value, atom.aval, sharding) if getattr(sharding, "summed_axes", ()) else value
+        for value, atom, sharding in zip(results, jaxpr.outvars, stated, strict=True)
+    ]
 
 
 # For each argument, and for each result, the number of parts along each dimension, or None for the whole.

@@ -90,7 +90,24 @@ def put(contents: np.ndarray, aval: ShapedArray, placement: Placement) -> XlaArr
     layout = layout_of(placement, aval.shape)
     made = [np.array(contents[index], order="C") for index in layout.distinct]
     parts = [made[number] for number in layout.numbers]
+    if (shares := shares_of(sharding)) is not None:
+        held = dict(zip(sharding.device_order, shares.holds, strict=True))
+        buffers = [
+            jaxlib_api.put(
+                part if held[device] else np.zeros_like(part),
+                physical_aval(part_aval(aval, bounds)),
+                device.committed.sharding,
+            )
+            for part, device, bounds in zip(parts, placement.reachable, layout.bounds, strict=True)
+        ]  # one by one: jaxlib would hold them for copies of one
+        return XlaArray(aval, jaxlib_api.assemble(buffers, physical_aval(aval), placement.sharding), placement)
     return XlaArray(aval, jaxlib_api.put_shards(parts, physical_aval(aval), placement.sharding), placement)
+
+
+def shares_of(sharding: Any) -> Any:
+    """How what devices hold makes an array of a sharding, where they hold shares of it; else None."""
+    combine = getattr(sharding, "combine", None)
+    return None if combine is None else combine()
 
 
 def move(array: XlaArray, placement: Placement) -> XlaArray:
@@ -236,4 +253,4 @@ def raw_parts(array: XlaArray) -> list[Any]:
 
 def part_aval(aval: ShapedArray, bounds: tuple[tuple[int, int], ...]) -> ShapedArray:
     """The type of the part between bounds."""
-    return aval.update(shape=tuple([stop - start for start, stop in bounds]))
+    return aval.plain.update(shape=tuple([stop - start for start, stop in bounds]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._autodiff.tangents import Linear, Zero, linear_placeholders, tangent_aval, zeros
+from tangrad._autodiff.tangents import Linear, Zero, has_tangent, linear_placeholders, tangent_aval, zeros
 from tangrad.core import Array, ShapedArray, as_array, as_operand, dtypes, get_aval, holding, is_array_value, thread
 
 if TYPE_CHECKING:
@@ -53,7 +53,11 @@ def marked(cotangent: Value, aval: ShapedArray) -> Value:
 
 def materialised(tangent: Value | Zero) -> Value:
     """A tangent or cotangent for users: an array in place of a symbolic zero, differing along the axes that it does."""
-    return marked(zeros(tangent.aval), tangent.aval) if type(tangent) is Zero else tangent
+    if type(tangent) is not Zero:
+        return tangent
+    aval: Any = tangent.aval
+    made = marked(zeros(aval), aval)
+    return made if aval.infer_types is None or not has_tangent(aval.dtype) else aval.constrain(made)
 
 
 def check_same(name: str, aval: ShapedArray, cotangent: Value) -> None:
@@ -92,11 +96,33 @@ def with_type_of(cotangent: Value, aval: Any) -> Value | Zero:
     if thread.typed_axes is not None:
         value = marked(summed(value, aval), aval)
     found: Any = value.aval
-    if found is aval or (aval.infer_types is None and found.infer_types is None):
+    wanted = cotangent_aval(aval)
+    if found is wanted or (aval.infer_types is None and found.infer_types is None):
         return value
     if aval.infer_types is None:
         return found.as_plain(value)
-    return value if found.infer_types is not None and found.axes == aval.axes else aval.constrain(value)
+    return value if found.infer_types is not None and found.placed == wanted.placed else wanted.constrain(value)
+
+
+def reduced_axes(value: Any) -> frozenset[Any]:
+    """The axes along which a value is reduced, and its cotangents unreduced."""
+    return frozenset() if value.aval.infer_types is None else value.aval.placed.combining.reduced
+
+
+def unreduced_axes(value: Any) -> frozenset[Any]:
+    """The axes along which what devices have are shares of a value."""
+    return frozenset() if value.aval.infer_types is None else value.aval.placed.combining.unreduced
+
+
+def as_summed(value: Any, axes: frozenset[Any]) -> Any:
+    """A value whose sums over what is cut along axes stay shares of the devices."""
+    aval: Any = get_aval(value) if is_array_value(value) else None
+    return value if aval is None or aval.infer_types is None or not axes else aval.as_summed(value, axes)
+
+
+def cotangent_aval(aval: Any) -> Any:
+    """The type of cotangents of values of a type: of what is reduced along axes of a mesh, it is unreduced there."""
+    return aval if aval.infer_types is None else aval.dual
 
 
 # --- what users give and get -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._autodiff.cotangents import current_typed_axes
+from tangrad._autodiff.cotangents import cotangent_aval, current_typed_axes
 from tangrad._autodiff.reducing import reduced
 from tangrad._autodiff.tangents import Zero, instantiate
 from tangrad._autodiff.tape import linearize_flat, record_linear, record_unknown
@@ -270,7 +270,7 @@ def _transpose_jaxpr(
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     other_avals = [aval for aval, unknown in zip(closed.in_avals, linear, strict=True) if not unknown]
     linear_avals = [aval for aval, unknown in zip(closed.in_avals, linear, strict=True) if unknown]
-    cotangent_avals = [aval for aval, has in zip(closed.out_avals, has_cotangent, strict=True) if has]
+    cotangent_avals = [cotangent_aval(aval) for aval, has in zip(closed.out_avals, has_cotangent, strict=True) if has]
     nonzero: list[bool] = []
 
     def run(*args: Array) -> list[Value]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._autodiff.auxiliary import Auxiliary
-from tangrad._autodiff.cotangents import marked, materialised
+from tangrad._autodiff.cotangents import cotangent_aval, marked, materialised
 from tangrad._autodiff.gradient_tape import array_of, eager_gradient
 from tangrad._autodiff.reducing import check_in_scope, checked_names
 from tangrad._autodiff.tangents import Zero, has_tangent, ones_scalars, with_weak_type_of
@@ -387,7 +387,7 @@ def _check_pair(out: object, name: str) -> Sequence[PyTree]:
 
 def _as_gradient(cotangent: Value | Zero | None, primal: Value) -> Value:
     """A cotangent as an array: zeros for None and symbolic zeros."""
-    cotangent = materialised(Zero(primal.aval) if cotangent is None else cotangent)
+    cotangent = materialised(Zero(cotangent_aval(primal.aval)) if cotangent is None else cotangent)
     cotangent = cotangent if isinstance(cotangent, Array) else as_array(cotangent)
     return with_weak_type_of(cotangent, primal.aval)
 

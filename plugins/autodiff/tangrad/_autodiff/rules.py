@@ -86,11 +86,13 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **pa
 # --- shardings -----------------------------------------------------------------------------------------------------
 
 sharding = RuleSet("sharding", api=1)
-sharding.form("positionwise", add_any_p, set_weak_type_p)
+sharding.form("linear", add_any_p, set_weak_type_p)
 
 
-@sharding.rule(append_dims_p, sum_trailing_p)
-def _(operands: Any, results: Any, params: Params) -> Any:
+def _with_trailing(operands: Any, results: Any, params: Params) -> Any:
     """Trailing dimensions come and go."""
     rank = results[0].ndim
     return ((*operands[0].axes, *[()] * rank)[:rank],)
+
+
+sharding.form("linear", append_dims_p, sum_trailing_p, using=[_with_trailing])

@@ -105,8 +105,10 @@ def instantiate(tangent: Value | Zero) -> Value:
     return zeros(tangent.aval) if type(tangent) is Zero else tangent
 
 
-def zeros(aval: ShapedArray) -> Value:
-    """An array of zeros of type `aval`."""
+def zeros(aval: Any) -> Value:
+    """An array of zeros of type `aval`, with a sharding only where that determines how parts are combined."""
+    if aval.infer_types is not None and aval.is_combined:
+        return aval.constrain(zeros(aval.plain))
     if not aval.shape and aval.dtype is not dtypes.float0:
         return literal(0, aval.dtype, aval.weak_type)
     return zeros_p.bind(shape=aval.shape, dtype=aval.dtype, weak_type=aval.weak_type)

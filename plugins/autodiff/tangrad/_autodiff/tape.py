@@ -13,11 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tangrad._autodiff.cotangents import as_different_as, with_plain_type, with_type_of
+from tangrad._autodiff.cotangents import (
+    as_different_as,
+    as_summed,
+    cotangent_aval,
+    reduced_axes,
+    unreduced_axes,
+    with_plain_type,
+    with_type_of,
+)
 from tangrad._autodiff.forward import JVP, JVPTracer
 from tangrad._autodiff.primitives import add_any_p
 from tangrad._autodiff.reducing import absent_from_types, marks, reduced, summed_over
-from tangrad._autodiff.tangents import Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
+from tangrad._autodiff.tangents import Linear, Zero, add_tangents, check_cotangent, instantiate, linear_placeholders
 from tangrad.core import (
     EVAL_TRACE,
     NO_EFFECTS,
@@ -270,7 +278,7 @@ class LinearProgram:
             operands = [linear_placeholders[a.aval] if u else a for a, u in zip(args, unknown)]
             if primitive.multiple_results or outs.aval.infer_types is None:
                 results = rule(cotangent, *operands, **params)
-            else:
+            elif (results := _of_shares(rule, cotangent, operands, params)) is None:
                 results = rule(
                     with_plain_type(cotangent), *[with_plain_type(operand) for operand in operands], **params
                 )
@@ -289,7 +297,8 @@ class LinearProgram:
                     pending[key] = result if earlier is None else add_any_p.bind(earlier, result)
         found = [pending.get(id(tracer)) for tracer in self.inputs]
         return [
-            Zero(t.aval) if cotangent is None else cotangent for t, cotangent in zip(self.inputs, found, strict=True)
+            Zero(cotangent_aval(t.aval)) if cotangent is None else cotangent
+            for t, cotangent in zip(self.inputs, found, strict=True)
         ]
 
     def forward(self, tangents: Sequence[Value]) -> list[Value | Zero]:
@@ -374,7 +383,10 @@ def _gather(pending: dict[int, Any], outs: Values, rule: Callable[..., object]) 
     found = [pending.pop(id(out), None) for out in outs]
     if all([cotangent is None for cotangent in found]):
         return None
-    zeros = [Zero(out.aval) if cotangent is None else cotangent for out, cotangent in zip(outs, found, strict=True)]
+    zeros = [
+        Zero(cotangent_aval(out.aval)) if cotangent is None else cotangent
+        for out, cotangent in zip(outs, found, strict=True)
+    ]
     return tuple(zeros if getattr(rule, "symbolic_zeros", False) else [instantiate(cotangent) for cotangent in zeros])
 
 
@@ -404,6 +416,20 @@ def linearize_flat(
     axes = absent_from_types(reduce_axes) if reduce_axes else ()
     program, outs = run_traced(run, SummingTrace, axes) if axes else run_traced(run, LinearizeTrace)
     return outs, program
+
+
+def _of_shares(rule: Any, cotangent: Any, operands: Sequence[Any], params: Params) -> Any:
+    """What a transpose rule makes of a cotangent of which devices have shares, or of one for operands whose cotangents
+    are such; None where types do not say what would become of the shares, and for other cotangents.
+    """
+    axes = frozenset().union(*[reduced_axes(one) for one in operands if type(one) is Linear])
+    if not axes and not unreduced_axes(cotangent):
+        return None
+    try:
+        values = [one if type(one) is Linear else as_summed(one, axes) for one in (cotangent, *operands)]
+        return rule(*values, **params)
+    except TypeError:
+        return None
 
 
 def transpose_flat(

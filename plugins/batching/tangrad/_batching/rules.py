@@ -89,19 +89,24 @@ def _(args: Sequence[Value], shapes: object, *, sizes: Sizes, shape: Dimensions,
 # --- shardings -----------------------------------------------------------------------------------------------------
 
 sharding = RuleSet("sharding", api=1)
-sharding.form("dropping", sum_axes_p, using=["axes"])
 
 
-@sharding.rule(move_axis_p)
-def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+def _summed(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+    return (tuple([cut for at, cut in enumerate(operands[0].axes) if at not in params["axes"]]),)
+
+
+def _moved(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     axes = list(operands[0].axes)
     axes.insert(params["destination"], axes.pop(params["source"]))
     return (tuple(axes),)
 
 
-@sharding.rule(broadcast_axis_p)
-def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+def _repeated(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     axes: list[tuple[Hashable, ...]] = [()] * results[0].ndim
     for cut, place in zip(operands[0].axes, params["positions"], strict=True):
         axes[place] = cut
     return (tuple(axes),)
+
+
+for _primitive, _rule in ((sum_axes_p, _summed), (move_axis_p, _moved), (broadcast_axis_p, _repeated)):
+    sharding.form("linear", _primitive, using=[_rule])

@@ -252,4 +252,8 @@ def _named(axes: object, mesh: Mesh | AbstractMesh, function: str) -> tuple[Hash
 def _forget(leaf: object, names: tuple[object, ...]) -> object:
     if not is_array_value(leaf) or get_aval(leaf).infer_types is None:
         return leaf
-    return auto_axes_p.bind(as_operand(leaf), axes=names)
+    aval: Any = get_aval(leaf)
+    how = aval.placed.combining
+    if how.unreduced.intersection(names):
+        leaf = aval.placed.with_axes(aval.axes, how._replace(unreduced=frozenset(), kind=None)).constrain(leaf)
+    return auto_axes_p.bind(as_operand(leaf), axes=names) if get_aval(leaf).infer_types is not None else leaf

@@ -1,13 +1,192 @@
-"""How values differ along the axes of a mesh that a function is mapped over, as their types record it."""
+"""How the parts of values along the axes of a mesh are related, as types record it: whether they differ, and whether
+they are shares that are still to be combined."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import enum
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from tangrad._sharding.mesh import AbstractMesh, Mesh
-from tangrad.core import ShapedArray, class_boundary, get_aval
+from tangrad.core import ShapedArray, class_boundary, dtypes, get_aval
+
+
+class UnreducedKind(enum.Enum):
+    """How the parts of a value along unreduced axes are to be combined.
+
+    >>> from tangrad.sharding import UnreducedKind
+    >>> UnreducedKind.sum.name
+    'sum'
+    """
+
+    sum = 1
+    max = 2
+    min = 3
+
+
+class Combining(NamedTuple):
+    """What is still to be combined of a value.
+
+    Attributes:
+        unreduced: the axes along which its parts are shares of it.
+        reduced: those along which they were, and those of cotangents are.
+        kind: how shares are combined; None where nothing is unreduced.
+    """
+
+    unreduced: frozenset[Any]
+    reduced: frozenset[Any]
+    kind: UnreducedKind | None
+
+    @property
+    def dual(self) -> Combining:
+        """That of cotangents."""
+        return Combining(self.reduced, self.unreduced, UnreducedKind.sum if self.reduced else None)
+
+
+NOTHING = Combining(frozenset(), frozenset(), None)
+_UFUNCS = {UnreducedKind.sum: np.add, UnreducedKind.max: np.maximum, UnreducedKind.min: np.minimum}
+
+
+class Shares(NamedTuple):
+    """How the parts that the devices of a grid hold make a value that is unreduced.
+
+    Attributes:
+        counts: for each device, whether it holds something that others do not.
+        holds: for each device, whether it gets the value where one that is known becomes unreduced.
+        join: the NumPy function of two shares.
+    """
+
+    counts: Sequence[bool]
+    holds: Sequence[bool]
+    join: Callable[..., np.ndarray]
+
+    @classmethod
+    def of(cls, grid: Sequence[tuple[Hashable, int]], cuts: Sequence[tuple[Hashable, ...]], how: Combining) -> Shares:
+        """Those of a grid by how dimensions are cut along its axes."""
+        own = {axis for cut in cuts for axis in cut} | how.unreduced
+        counts, holds = [], []
+        for place in product(*[range(size) for _, size in grid]):
+            at = {name: number for (name, _), number in zip(grid, place, strict=True)}
+            counts.append(not any([number for name, number in at.items() if name not in own]))
+            holds.append(how.kind is not UnreducedKind.sum or not any([at[name] for name in how.unreduced]))
+        return cls(counts, holds, _UFUNCS[how.kind or UnreducedKind.sum])
+
+    def whole(self, shape: tuple[int, ...], indices: Sequence[Any], parts: Sequence[np.ndarray]) -> np.ndarray:
+        """The value of a shape, of the parts in the order of the devices and their indices."""
+        found = np.zeros(shape, parts[0].dtype)
+        begun: set[str] = set()
+        for index, part, counted in zip(indices, parts, self.counts, strict=True):
+            if counted:
+                found[index] = self.join(found[index], part) if str(index) in begun else part
+                begun.add(str(index))
+        return found
+
+    def split(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The shares of a value, of its parts."""
+        return [part if held else np.zeros_like(part) for part, held in zip(parts, self.holds, strict=True)]
+
+
+# --- how results are to be combined, given how operands are -----------------------------------------------------------
+
+Rule = TypeVar("Rule", bound=Callable[..., object])
+
+
+class Unclear(Exception):
+    """What a rule raises: why the sharding of a result is ambiguous. The error names the primitive and the operands."""
+
+
+def of_type(aval: Any) -> Combining:
+    """What a type records."""
+    return NOTHING if aval.infer_types is None else aval.placed.combining
+
+
+def linear_in(*positions: int) -> Callable[[Rule], Rule]:
+    """Decorator for a `sharding` rule of a primitive that is linear in the operands at these positions, all together.
+
+    Without positions: in all operands. Of shares of values it makes shares of the result.
+    """
+    return _combined(
+        lambda avals, results: _linear([avals[at] for at in positions] if positions else avals, avals, results)
+    )
+
+
+def _combined(how: Callable[[Sequence[Any], Sequence[Any]], Combining]) -> Callable[[Rule], Rule]:
+    def add(rule: Rule) -> Rule:
+        vars(rule)["combining"] = how
+        return rule
+
+    return add
+
+
+def _linear(chosen: Sequence[Any], avals: Sequence[Any], results: Sequence[Any]) -> Combining:
+    if dtypes.issubdtype(chosen[0].dtype, np.inexact) and not dtypes.issubdtype(results[0].dtype, np.inexact):
+        _none_unreduced(chosen)  # it is rounded
+    pending = {of_type(aval)[::2] for aval in chosen}
+    if len(pending) > 1:
+        raise Unclear(f"parts of operands are still to be combined in different ways: {_listed(chosen)}")
+    _none_unreduced([aval for aval in avals if aval not in chosen])
+    ((unreduced, kind),) = pending
+    return Combining(unreduced, _reduced(chosen), kind)
+
+
+def _of_product(avals: Sequence[Any], results: Sequence[Any]) -> Combining:
+    """Of one that is unreduced the other must be reduced."""
+    pending = [of_type(aval) for aval in avals]
+    found = next((one for one in pending if one.unreduced), None)
+    if found is None:
+        return Combining(frozenset(), _reduced(avals), None)
+    others = [one for one in pending if one is not found]
+    if found.kind is not UnreducedKind.sum or any(
+        [one != Combining(frozenset(), found.unreduced, None) for one in others]
+    ):
+        raise Unclear(
+            f"parts of one operand are still to be summed along {sorted(found.unreduced, key=str)}, and the others are "
+            f"not reduced along them: {_listed(avals)}"
+        )
+    return Combining(found.unreduced, frozenset(), found.kind)
+
+
+def _of_quotient(avals: Sequence[Any], results: Sequence[Any]) -> Combining:
+    _none_unreduced(avals[1:])
+    return _of_product(avals, results)
+
+
+def _whole(avals: Sequence[Any], results: Sequence[Any]) -> Combining:
+    _none_unreduced(avals)
+    return NOTHING
+
+
+def of_any(avals: Sequence[Any], results: Sequence[Any]) -> Combining:
+    """That of the results of a primitive of which nothing is known: reduced, as all operands are."""
+    _none_unreduced(avals)
+    return Combining(frozenset(), _reduced(avals), None)
+
+
+cases = _combined(lambda avals, results: _linear(avals[1:], avals, results))
+product_of = _combined(_of_product)
+quotient_of = _combined(_of_quotient)
+sums_over = _combined(_whole)  # over what one operand may be reduced along
+
+
+def _none_unreduced(avals: Sequence[Any]) -> None:
+    if any([of_type(aval).unreduced for aval in avals]):
+        raise Unclear(f"parts of an operand are still to be combined: {_listed(avals)}")
+
+
+def _reduced(avals: Sequence[Any]) -> frozenset[Any]:
+    """The axes along which all are reduced, but for numbers, which may be of any kind."""
+    found = {of_type(aval).reduced for aval in avals if aval.ndim or of_type(aval).reduced} or {frozenset()}
+    if len(found) > 1:
+        raise Unclear(f"operands are reduced along different axes: {_listed(avals)}")
+    return found.pop()
+
+
+def _listed(avals: Sequence[Any]) -> str:
+    return ", ".join([aval.str_short() for aval in avals])
 
 
 @class_boundary
@@ -62,7 +241,8 @@ def _mat(array: object) -> Any:  # as the stub of arrays has it, which knows no 
     frozenset({'i'})
     """
     aval = array if isinstance(array, ShapedArray) else get_aval(array)
-    return ManualAxisType(varying=[name for name, _ in aval.named_shape])
+    how = of_type(aval)
+    return ManualAxisType(varying=[name for name, _ in aval.named_shape], unreduced=how.unreduced, reduced=how.reduced)
 
 
 mat = property(_mat)

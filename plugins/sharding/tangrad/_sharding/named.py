@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tangrad._sharding.context import current_mesh, on_devices
 from tangrad._sharding.hlo import HloSharding, hlo_of, part_numbers
+from tangrad._sharding.manual_types import NOTHING, Combining, Shares, UnreducedKind
 from tangrad._sharding.mesh import AbstractMesh, Mesh
 from tangrad._sharding.primitives import constrained
 from tangrad._sharding.propagation import ShardedType
@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from tangrad.typing import ArrayLike
 
 
-class UnreducedKind(enum.Enum):
-    """How the parts of a value along unreduced axes are to be combined.
-
-    >>> from tangrad.sharding import UnreducedKind
-    >>> UnreducedKind.sum.name
-    'sum'
-    """
-
-    sum = 1
-    max = 2
-    min = 3
-
-
 @class_boundary
 class PartitionSpec:
     """For each dimension of an array, the axes of a mesh that cut it. `P` for short.
@@ -41,8 +28,7 @@ class PartitionSpec:
         partitions: for each dimension, the name of an axis; several in a tuple, the slowest varying first; None where
             it is not cut; `PartitionSpec.UNCONSTRAINED` where a constraint leaves it to the compiler. Dimensions that
             are left out at the end are not cut.
-        unreduced: the axes along which parts are still to be combined. Specs describe that; no operation computes with
-            such values.
+        unreduced: the axes along which the parts are still to be combined: devices have shares of the value.
         reduced: the axes along which they were, and whose cotangents are unreduced.
         unreduced_kind: how parts are to be combined, for `unreduced`; default: `UnreducedKind.sum`.
 
@@ -258,9 +244,10 @@ class NamedSharding(Sharding):
     (8, 2)
     """
 
-    __slots__ = ("_by_dimensions", "_hash", "_specific", "memory_kind", "mesh", "spec")
+    __slots__ = ("_by_dimensions", "_hash", "_specific", "memory_kind", "mesh", "spec", "summing")
     mesh: Any  # a Mesh, or an AbstractMesh
     spec: PartitionSpec
+    summing: frozenset[Any]  # of types: axes along which sums of what they cut stay shares of the devices
 
     def __init__(self, mesh: Mesh | AbstractMesh, spec: object, *, memory_kind: str | None = None) -> None:
         if not isinstance(mesh, (Mesh, AbstractMesh)):
@@ -278,6 +265,10 @@ class NamedSharding(Sharding):
                 raise ValueError(f"{spec} names the axis {axis!r}, and the axes of {mesh} are {mesh.axis_names}")
             if axis in axes[:number]:
                 raise ValueError(f"a sharding can use each mesh axis once, got {axis!r} twice in {spec}")
+        if others := (spec.unreduced | spec.reduced).difference(mesh.explicit_axes):
+            raise ValueError(
+                f"{spec}: types record what is unreduced or reduced along Explicit axes only, got {others}"
+            )
         self.mesh = mesh
         self.spec = spec
         if isinstance(mesh, Mesh):
@@ -285,6 +276,7 @@ class NamedSharding(Sharding):
         elif memory_kind not in (None, *MEMORY_KINDS):
             raise ValueError(f"NamedSharding: memory_kind is one of {', '.join(MEMORY_KINDS)}, got {memory_kind!r}")
         self.memory_kind = memory_kind
+        self.summing = frozenset()
         self._hash = hash((mesh, spec, self.memory_kind))
         self._specific: dict[int, tuple[tuple[object, ...], ...]] = {}
         self._by_dimensions: dict[int, NamedSharding | None] = {}
@@ -307,11 +299,6 @@ class NamedSharding(Sharding):
     def dimension_axes(self, ndim: int) -> tuple[tuple[object, ...], ...]:
         found = self._specific.get(ndim)
         if found is None:
-            if self.spec.unreduced:
-                raise NotImplementedError(
-                    f"{self.spec} describes a value whose parts are still to be combined along mesh axes: such values "
-                    f"are not computed here; combine them (lax.psum within shard_map), and leave `unreduced` out"
-                )
             if len(self.spec) > ndim:
                 raise ValueError(
                     f"{self.spec} is for arrays of {len(self.spec)} dimensions or more, and cannot be used for one of "
@@ -327,7 +314,28 @@ class NamedSharding(Sharding):
     @property
     def is_fully_replicated(self) -> bool:
         sizes = dict(self.grid)
-        return all([sizes[axis] == 1 for entry in self.spec for axis in axes_of(entry)])
+        return not self.spec.unreduced and all([sizes[axis] == 1 for entry in self.spec for axis in axes_of(entry)])
+
+    @property
+    def combining(self) -> Combining:
+        """What is unreduced and reduced, and how parts are combined."""
+        return Combining(self.spec.unreduced, self.spec.reduced, self.spec.unreduced_kind)
+
+    @property
+    def summed_axes(self) -> tuple[Hashable, ...]:
+        """The axes, in the order of the mesh, along which the parts that devices hold are to be summed."""
+        how = self.combining
+        return tuple([axis for axis in self.mesh.axis_names if axis in how.unreduced and how.kind is UnreducedKind.sum])
+
+    def combine(self) -> Shares | None:
+        """How the parts of unreduced values are combined; None where nothing is unreduced."""
+        return (
+            Shares.of(self.grid, self.dimension_axes(len(self.spec)), self.combining) if self.spec.unreduced else None
+        )
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        pending = getattr(other, "combining", NOTHING)
+        return pending.unreduced == self.spec.unreduced and super().is_equivalent_to(other, ndim)
 
     @property
     def replicated_axes(self) -> frozenset[Any]:
@@ -378,7 +386,7 @@ class NamedSharding(Sharding):
     def with_dimension(self, position: int, ndim: int, axes: object = None) -> NamedSharding:
         entries = [*self.spec, *[None] * (ndim - len(self.spec))]
         entries.insert(position, UNCONSTRAINED if axes is None else axes)
-        return NamedSharding(self.mesh, PartitionSpec(*entries), memory_kind=self.memory_kind)
+        return self.update(spec=self.spec.update(entries))
 
     def constrain(self, value: ArrayLike) -> Array:
         return constrained(value, self.to_sharding("a sharding"))
@@ -394,9 +402,15 @@ class NamedSharding(Sharding):
             return self
         return NamedSharding(AbstractMesh.of(self.mesh), self.spec, memory_kind=self.memory_kind)
 
-    def with_axes(self, axes: Sequence[tuple[object, ...]]) -> NamedSharding:
-        """Another sharding by the mesh; `axes`: for each dimension those that cut it."""
-        return NamedSharding(self.mesh, PartitionSpec(*axes))
+    def with_axes(self, axes: Sequence[tuple[object, ...]], how: Combining = NOTHING) -> NamedSharding:
+        """Another sharding by the mesh; `axes`: for each dimension those that cut it; `how` parts are combined."""
+        spec = PartitionSpec(*axes, unreduced=how.unreduced, reduced=how.reduced, unreduced_kind=how.kind)
+        return NamedSharding(self.mesh, spec).with_summing(self.summing)
+
+    def with_summing(self, axes: frozenset[Any]) -> NamedSharding:
+        """The same, of types by which sums of what is cut along axes stay shares of the devices."""
+        self.summing = axes
+        return self
 
     def of_rank(self, ndim: int) -> NamedSharding:
         missing = ndim - len(self.spec)
@@ -429,7 +443,7 @@ class NamedSharding(Sharding):
         if not explicit:
             return None
         axes = [tuple([axis for axis in cut if axis in explicit]) for cut in self.dimension_axes(ndim)]
-        return self.with_axes(axes) if any(axes) else None
+        return self.with_axes(axes, self.combining) if any(axes) or self.combining != NOTHING else None
 
     def with_memory_kind(self, kind: str | None) -> NamedSharding:
         """The same in another memory of the devices; None: the usual one. Raises ValueError for an unknown kind."""
@@ -446,6 +460,7 @@ class NamedSharding(Sharding):
             and self.spec == other.spec
             and self.mesh == other.mesh
             and self.memory_kind == other.memory_kind
+            and self.summing == other.summing
         )
 
     def __hash__(self) -> int:
@@ -458,9 +473,9 @@ class NamedSharding(Sharding):
 
 def _spec_of(mesh: Mesh, tiles: Sequence[int], order: Sequence[Device]) -> PartitionSpec | None:
     """The spec by which each device of the mesh holds the part that it holds in a list of parts; None if none does."""
-    copies = len(order) // _product(tiles)
+    copies = len(order) // math.prod(tiles)
     part = {device: number // copies for number, device in enumerate(order)}
-    steps = [_product(tiles[dimension + 1 :]) for dimension in range(len(tiles))]
+    steps = [math.prod(tiles[dimension + 1 :]) for dimension in range(len(tiles))]
     entries: list[list[tuple[int, Hashable]]] = [[] for _ in tiles]
     for axis, name in enumerate(mesh.axis_names):
         if mesh.devices.shape[axis] == 1:
@@ -482,10 +497,3 @@ def _spec_of(mesh: Mesh, tiles: Sequence[int], order: Sequence[Device]) -> Parti
         if part[device] != sum([index * step for index, step in zip(coordinate, steps, strict=True)]):
             return None
     return found
-
-
-def _product(numbers: Sequence[int]) -> int:
-    total = 1
-    for number in numbers:
-        total *= number
-    return total

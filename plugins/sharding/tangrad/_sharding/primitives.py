@@ -22,6 +22,8 @@ from tangrad.core import (
     get_aval,
     thread,
 )
+from tangrad.core.programs import compile_program
+from tangrad.core.transformations import one_equation
 from tangrad.errors import UnexpectedTracerError
 from tangrad.extend.debug import debug_effects
 
@@ -44,15 +46,42 @@ def _move(args: Values, params: Params) -> Value:
     array = as_array(args[0])
     target = fully_constrained(params["sharding"], len(array.aval.shape))
     backend = target.device_order[0].backend
+    placed = getattr(array, "user_sharding", None)
+    shares = [sharding for sharding in (target, placed) if getattr(sharding, "combine", bool)()]
+    if shares and placed != target:
+        return (
+            _combined_anew(array, target)
+            if type(array).backend is backend
+            else backend.put(array.to_numpy(), array.aval.plain, target)
+        )
     if isinstance(array, Array) and type(array).backend is backend:
         return backend.move(array, target)
     return backend.put(array.to_numpy(), array.aval, target)
 
 
+def _combined_anew(array: Any, target: Any) -> Value:
+    """An array whose parts are, or will be, still to be combined: by a program, as they are combined in others."""
+    if target.num_devices == 1 or array.devices() != target.device_set:
+        whole = target.update(spec=target.spec.update(unreduced=frozenset(), reduced=frozenset()))
+        array = type(array).backend.put(array.to_numpy(), array.aval.plain, whole)
+        if target.num_devices == 1:
+            return type(array).backend.move(array, target)
+    params = {"sharding": target}
+    program = one_equation(sharding_constraint_p, (array.aval,), params)
+    return compile_program(
+        program, type(array).backend, "reshard", places=type(array).backend.places([array])
+    ).executable.execute([array])[0]
+
+
 @sharding.primitive(name="sharding_constraint", evaluate=_move)
-def sharding_constraint_p(x: ShapedArray, *, sharding: Sharding) -> ShapedArray:
+def sharding_constraint_p(x: Any, *, sharding: Sharding) -> ShapedArray:
     """The same value, sharded as given; along explicit axes of its mesh the sharding is part of its type."""
     sharding.check_shape(x.shape)
+    how: Any = getattr(sharding, "combining", None)
+    if how is not None and how.unreduced and how.kind.name != "sum":
+        known = None if x.infer_types is None else x.placed.combining
+        if known is None or known.kind is not how.kind or not how.unreduced <= known.unreduced:
+            raise ValueError(f"shares are made of sums only, and {sharding} is of shares by their {how.kind.name}")
     return sharding.type_of(x)
 
 

@@ -15,6 +15,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tangrad._sharding.manual_types import (
+    NOTHING,
+    Combining,
+    Unclear,
+    UnreducedKind,
+    cases,
+    linear_in,
+    of_any,
+    product_of,
+    quotient_of,
+)
 from tangrad._sharding.primitives import auto_axes_p
 from tangrad.core import (
     AbstractValue,
@@ -24,6 +35,7 @@ from tangrad.core import (
     ShapedArray,
     calls_rules,
     dtypes,
+    get_aval,
     rule_table,
     trace_to_closed_jaxpr,
 )
@@ -91,13 +103,16 @@ def types_of_results(
     model = _model(primitive, avals)
     operands = tuple([Operand(aval, axes_of_type(aval)) for aval in avals])
     try:
-        found = SHARDING[primitive](operands, outs, params)
+        rule = SHARDING[primitive]
+        found = rule(operands, outs, params)
         if not _are_axes(found):
             raise TypeError(
                 f"the sharding rule of {primitive.identity!r} returned {found!r}; expected a tuple with, for "
                 "each result, a tuple of the axes that cut each of its dimensions"
             )
-        types = tuple([_typed(model, aval, axes) for aval, axes in zip(outs, found, strict=True)])
+        stated = all([isinstance(axes, AbstractValue) for axes in found])
+        how = NOTHING if stated else getattr(rule, "combining", of_any)(avals, outs)
+        types = tuple([_typed(model, aval, axes, how) for aval, axes in zip(outs, found, strict=True)])
     except Unclear as unclear:
         raise ShardingTypeError(_message(primitive, avals, str(unclear))) from None
     return types if primitive.multiple_results else types[0]
@@ -110,10 +125,6 @@ def _are_axes(found: object) -> bool:
 
 def _cuts(axes: object) -> bool:
     return isinstance(axes, (tuple, list)) and all([isinstance(cut, tuple) for cut in axes])
-
-
-class Unclear(Exception):
-    """What a rule raises: why the sharding of a result is ambiguous. The error names the primitive and the operands."""
 
 
 def _message(primitive: Primitive, avals: Sequence[ShapedArray], why: str) -> str:
@@ -140,17 +151,22 @@ def _model(primitive: Primitive, avals: Sequence[Any]) -> object:
     return sharded[0]
 
 
-def _typed(model: Any, aval: ShapedArray, axes: Any) -> Any:
+def _typed(model: Any, aval: ShapedArray, axes: Any, how: Combining) -> Any:
     if isinstance(axes, AbstractValue):
         return axes
-    if isinstance(aval, AbstractToken) or not any(axes):
+    if isinstance(aval, AbstractToken) or (not any(axes) and how == NOTHING):
         return aval
     sizes = model.placed.mesh.shape
-    used: set[object] = set()
+    used: set[object] = {*how.unreduced, *how.reduced}
     for dimension, (size, cut) in enumerate(zip(aval.shape, axes, strict=True)):
         for axis in cut:
             if axis in used:
-                raise Unclear(f"two dimensions of the result would be cut along the mesh axis {axis!r}")
+                what = (
+                    "a dimension of the result, which is to be combined along it,"
+                    if axis in how[0] | how[1]
+                    else ("two dimensions of the result")
+                )
+                raise Unclear(f"{what} would be cut along the mesh axis {axis!r}")
             used.add(axis)
             if axis not in sizes:
                 raise Unclear(f"the result is cut along {axis!r}, which is no axis of {model.placed.mesh}")
@@ -159,7 +175,7 @@ def _typed(model: Any, aval: ShapedArray, axes: Any) -> Any:
             raise Unclear(
                 f"dimension {dimension} of the result, of size {size}, does not divide into {parts} parts along {cut}"
             )
-    return model.cut_by(axes, aval)
+    return model.cut_by(axes, aval, how)
 
 
 def missing_rule(primitive: Primitive) -> ShardingRule:
@@ -176,7 +192,7 @@ def missing_rule(primitive: Primitive) -> ShardingRule:
 def rule_by_decomposition(primitive: Primitive) -> ShardingRule:
     """The rule of a primitive that consists of others: what theirs say."""
 
-    def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Any, ...]:
         def run(*args: Value) -> Sequence[Value]:
             # Not `decomposed`, which compares the types with the primitive's own: those are what is asked for.
             decompose: Any = primitive.decompose
@@ -184,7 +200,8 @@ def rule_by_decomposition(primitive: Primitive) -> ShardingRule:
             return out if primitive.multiple_results else (out,)
 
         closed = trace_to_closed_jaxpr(run, [operand.aval for operand in operands], primitive.name)
-        return tuple([axes_of_type(aval) for aval in closed.out_avals])
+        typed = zip(closed.out_avals, results, strict=True)
+        return tuple([out if aval.infer_types is None else aval.update(weak_type=out.weak_type) for aval, out in typed])
 
     return rule
 
@@ -208,6 +225,17 @@ def uncut_along(operand: Operand, dimensions: Sequence[int], what: str) -> None:
     for dimension in dimensions:
         if operand.axes[dimension]:
             raise Unclear(f"{what} needs dimension {dimension} whole, and it is cut along {operand.axes[dimension]}")
+
+
+def summed(operands: Sequence[Operand], cuts: Sequence[tuple[Hashable, ...]]) -> frozenset[Any]:
+    """Of what cuts dimensions that a sum goes over, the axes along which it is to stay shares of the devices."""
+    typed = [operand.aval.placed for operand in operands if operand.aval.infer_types is not None]
+    return frozenset([axis for cut in cuts for axis in cut if all([axis in placed.summing for placed in typed])])
+
+
+def with_shares(operand: Operand, result: ShapedArray, axes: Axes, unreduced: frozenset[Any]) -> Any:
+    """The type of a result that is cut by axes, of which devices have shares along others."""
+    return operand.aval.cut_by(axes, result, Combining(unreduced, frozenset(), UnreducedKind.sum))
 
 
 def without(axes: Axes, dimensions: Sequence[int]) -> Axes:
@@ -283,9 +311,18 @@ def _stack_rule(primitive: Primitive, whole: int | tuple[int, ...]) -> ShardingR
     return rule
 
 
+def _anew(rule: ShardingRule) -> ShardingRule:
+    """The same rule as another object, of which something may be noted."""
+    return lambda operands, results, params: rule(operands, results, params)
+
+
 # The forms by their names, which need no import: `sharding.form("along", sort_p, using=["dimension"])`.
 FORMS: dict[str, Callable[..., ShardingRule]] = {
     "positionwise": lambda primitive: _positionwise,
+    "linear": lambda primitive, rule=None: linear_in()(rule or _anew(_positionwise)),
+    "product": lambda primitive: product_of(_anew(_positionwise)),
+    "linear of cases": lambda primitive: cases(_anew(_positionwise)),
+    "quotient": lambda primitive: quotient_of(_anew(_positionwise)),
     "along": _along,
     "dropping": _dropping,
     "stacked": _stack_rule,
@@ -355,11 +392,22 @@ class ShardedType(ShapedArray):
     @property
     def stated(self) -> Any:
         """The sharding that results of the type must have; None where a compiler may cut them further."""
-        return None if self.placed.mesh.auto_axes else self.placed
+        return self.placed if self.placed.combining != NOTHING or not self.placed.mesh.auto_axes else None
 
-    def cut_by(self, axes: Sequence[tuple[object, ...]], plain: ShapedArray) -> ShapedArray:
-        """`plain` as a type that records by which axes of this mesh its dimensions are cut."""
-        return self.placed.with_axes(axes).type_of(plain)
+    def cut_by(self, axes: Sequence[tuple[object, ...]], plain: ShapedArray, how: Combining = NOTHING) -> ShapedArray:
+        """`plain` as a type that records by which axes of this mesh its dimensions are cut; `how` it is combined."""
+        return self.placed.with_axes(axes, how).type_of(plain)
+
+    @property
+    def is_combined(self) -> bool:
+        """Whether parts of values along some axes are still to be combined, or were, which cotangents record."""
+        return self.placed.combining != NOTHING
+
+    @property
+    def dual(self) -> ShardedType:
+        """The type of cotangents."""
+        how = self.placed.combining
+        return self if how == NOTHING else ShardedType(self.plain, self.placed.with_axes(self.axes, how.dual))
 
     def update(self, **changes: object) -> ShapedArray:
         """A copy with some parts replaced. A type of another shape has no sharding."""
@@ -369,12 +417,12 @@ class ShardedType(ShapedArray):
     def without_dimension(self, position: int) -> ShapedArray:
         """The type of the slices of an array along a dimension, which are sharded as the whole is."""
         plain = self.plain.update(shape=self.shape[:position] + self.shape[position + 1 :])
-        return self.cut_by(self.axes[:position] + self.axes[position + 1 :], plain)
+        return self.cut_by(self.axes[:position] + self.axes[position + 1 :], plain, self.placed.combining)
 
     def with_dimension(self, position: int, size: object) -> ShapedArray:
         """The type of a stack of arrays, along a new dimension that is not cut."""
         plain = self.plain.update(shape=(*self.shape[:position], size, *self.shape[position:]))
-        return self.cut_by((*self.axes[:position], (), *self.axes[position:]), plain)
+        return self.cut_by((*self.axes[:position], (), *self.axes[position:]), plain, self.placed.combining)
 
     def along_dimension(self, position: int) -> ShapedArray:
         """The type of masks along a dimension, sharded as the whole is."""
@@ -402,9 +450,15 @@ class ShardedType(ShapedArray):
         """A value of this shape, constrained to the sharding of the type."""
         return self.placed.constrain(value)
 
-    def as_plain(self, value: object) -> Array:
+    def as_summed(self, value: ArrayLike, axes: frozenset[Any]) -> Array:
+        """A value of this type, with one by which sums over what axes cut stay shares of the devices."""
+        return self.placed.with_axes(self.axes, self.placed.combining).with_summing(axes).constrain(value)
+
+    def as_plain(self, value: Any) -> Array:
         """A value of this type, with the plain type."""
-        return auto_axes_p.bind(value, axes=None)
+        if self.placed.combining.unreduced:
+            value = self.placed.with_axes(self.axes).constrain(value)
+        return auto_axes_p.bind(value, axes=None) if get_aval(value).infer_types is not None else value
 
     def _dimensions(self) -> str:
         dimensions = [
@@ -412,6 +466,8 @@ class ShardedType(ShapedArray):
             for size, axes in zip(self.shape, self.axes, strict=True)
         ]
         names = "".join([f";{name}:{size}" for name, size in self.named_shape])
+        pairs = zip("UR", self.placed.combining)
+        names += "".join([f"{{{letter}:{','.join(sorted(map(str, axes)))}}}" for letter, axes in pairs if axes])
         return f"[{','.join(dimensions)}{names}]"
 
     def to_tangent_aval(self) -> ShapedArray:

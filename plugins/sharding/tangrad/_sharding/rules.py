@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tangrad._sharding.manual_types import Unclear
 from tangrad._sharding.primitives import auto_axes_p, inspect_sharding_p, sharding_constraint_p
 from tangrad.core import RuleSet, ShapedArray, Sharding
 
 if TYPE_CHECKING:
     from tangrad._sharding.named import NamedSharding
-    from tangrad._sharding.propagation import Axes, Operand
+    from tangrad._sharding.propagation import Operand
     from tangrad.core import Array
     from tangrad.core.protocols import AxisInfo
     from tangrad.typing import Dims, Params, Value, Values
@@ -77,14 +78,16 @@ def _(operands: object, results: tuple[Any, ...], params: Params) -> tuple[Any, 
 
 
 @sharding.rule(auto_axes_p)
-def _(operands: tuple[Operand, ...], results: object, params: Params) -> tuple[Axes, ...]:
-    forgotten = params["axes"]
-    return (
-        tuple([
-            tuple([axis for axis in cut if forgotten is not None and axis not in forgotten])
-            for cut in operands[0].axes
-        ]),
-    )  # fmt: skip
+def _(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Any, ...]:
+    operand: Any = operands[0].aval
+    if operand.infer_types is None:
+        return results
+    forgotten, how = params["axes"], operand.placed.combining
+    kept = frozenset() if forgotten is None else frozenset(operand.placed.mesh.axis_names).difference(forgotten)
+    if how.unreduced - kept:
+        raise Unclear(f"parts of the operand are still to be combined along {sorted(how.unreduced, key=str)}")
+    axes = [tuple([axis for axis in cut if axis in kept]) for cut in operands[0].axes]
+    return (operand.cut_by(axes, results[0], how._replace(reduced=how.reduced & kept)),)
 
 
 @sharding.rule(inspect_sharding_p)

@@ -7,12 +7,13 @@ __getattr__, __dir__ = door(
     {
         "tangrad._sharding.context": "current_mesh",
         "tangrad._sharding.making": "global_array local_array",
+        "tangrad._sharding.manual_types": "linear_in sums_over Unclear",
         "tangrad._sharding.mesh": "Mesh",
         "tangrad._sharding.named": "NamedSharding PartitionSpec",
         "tangrad._sharding.partitioning.functions": "custom_partitioning_p",
         "tangrad._sharding.primitives": "auto_axes_p inspect_sharding_p sharding_constraint_p",
         "tangrad._sharding.propagation": (
-            "Axes Operand Unclear along dropping joined positionwise stacked uncut_along without"
+            "Axes Operand along dropping joined positionwise stacked summed uncut_along with_shares without"
         ),
         "tangrad._sharding.samples": "left_out line_and_grid",
         "tangrad._sharding.unnamed": "SingleDeviceSharding",

@@ -6,6 +6,7 @@ Those that act element by element, and those that sort, say it in the rules of t
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from tangrad._lax.contractions.primitives import dot_general_p, free_axes
 from tangrad._lax.decompositions import primitives as decompositions
@@ -23,9 +24,12 @@ from tangrad.extend.sharding import (
     along,
     dropping,
     joined,
-    positionwise,
+    linear_in,
     stacked,
+    summed,
+    sums_over,
     uncut_along,
+    with_shares,
     without,
 )
 from tangrad.typing import Params
@@ -33,43 +37,61 @@ from tangrad.typing import Params
 # --- structure ---
 
 of_structure = RuleSet("sharding", api=1)
-positionwise(of_structure, structure.copy_p, structure.stop_gradient_p, structure.rev_p)
-dropping("dimensions", of_structure, structure.squeeze_p)
+of_structure.form("linear", structure.copy_p, structure.stop_gradient_p, structure.rev_p)
+
+
+@of_structure.rule(structure.squeeze_p)
+@linear_in()
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+    return (without(operands[0].axes, params["dimensions"]),)
 
 
 @of_structure.rule(structure.optimization_barrier_p)
-def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
-    return tuple([operand.axes for operand in operands])
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Any, ...]:
+    """Each as its operand."""
+    pairs = zip(operands, results, strict=True)
+    return tuple([result if operand.aval.infer_types is None else operand.aval for operand, result in pairs])
 
 
-@of_structure.rule(structure.slice_p, structure.dynamic_slice_p, structure.pad_p)
+@of_structure.rule(structure.slice_p, structure.dynamic_slice_p)
+@linear_in(0)
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """A part is sharded as the whole, if its sizes divide: that is checked for every result."""
     return (operands[0].axes,)
 
 
+@of_structure.rule(structure.pad_p)
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+    return (operands[0].axes,)
+
+
 @of_structure.rule(structure.split_p)
+@linear_in()
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     return (operands[0].axes,) * len(results)
 
 
 @of_structure.rule(structure.concatenate_p)
+@linear_in()
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     return (joined([operand.axes for operand in operands]),)
 
 
 @of_structure.rule(structure.dynamic_update_slice_p)
+@linear_in(0, 1)
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """The part that is written is sharded as what it is written over."""
     return (joined([operand.axes for operand in operands[:2]]),)
 
 
 @of_structure.rule(structure.transpose_p)
+@linear_in()
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     return (tuple([operands[0].axes[dimension] for dimension in params["permutation"]]),)
 
 
 @of_structure.rule(structure.broadcast_in_dim_p)
+@linear_in()
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """A dimension of size 1 that is repeated is whole."""
     axes: list[tuple[Hashable, ...]] = [()] * results[0].ndim
@@ -80,6 +102,7 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
 
 
 @of_structure.rule(structure.reshape_p)
+@linear_in()
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     operand, shape = operands[0], results[0].shape
     order = params["dimensions"] or range(operand.aval.ndim)
@@ -154,18 +177,22 @@ of_contractions = RuleSet("sharding", api=1)
 
 
 @of_contractions.rule(dot_general_p)
-def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+@sums_over
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Any, ...]:
     lhs, rhs = operands[0].axes, operands[1].axes
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = params["dimension_numbers"]
+    shares = summed(operands, [lhs[left] for left in lhs_contract])
     for left, right in zip(lhs_contract, rhs_contract, strict=True):
-        if lhs[left] and rhs[right]:
+        if lhs[left] and rhs[right] and not (lhs[left] == rhs[right] and shares.issuperset(lhs[left])):
             how = f"along {lhs[left]}" if lhs[left] == rhs[right] else f"along {lhs[left]} and along {rhs[right]}"
             raise Unclear(f"the contracting dimensions {left} of lhs and {right} of rhs are cut {how}")
     batch = tuple([lhs[axis] for axis in lhs_batch])
     joined([batch, tuple([rhs[axis] for axis in rhs_batch])])  # the result's are those of lhs, as in JAX
     left_free = [lhs[axis] for axis in free_axes(len(lhs), lhs_contract, lhs_batch)]
     right_free = [rhs[axis] for axis in free_axes(len(rhs), rhs_contract, rhs_batch)]
-    return ((*batch, *left_free, *right_free),)
+    axes = (*batch, *left_free, *right_free)
+    both = shares & {axis for right in rhs_contract for axis in rhs[right]}
+    return (with_shares(operands[0], results[0], axes, both),) if both else (axes,)
 
 
 # --- indexing ---
@@ -174,6 +201,7 @@ of_indexing = RuleSet("sharding", api=1)
 
 
 @of_indexing.rule(indexing.gather_p)
+@linear_in(0)
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """Dimensions of the operand of which a slice is taken must be whole."""
     operand, indices = operands
@@ -194,16 +222,20 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
     return (tuple([next(window if dim in numbers.offset_dims else rest) for dim in range(results[0].ndim)]),)
 
 
+@of_indexing.rule(indexing.scatter_add_p, indexing.scatter_sub_p)
+@linear_in(0, 2)
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
+    """The operand stays where it is; updates are brought to it."""
+    return (operands[0].axes,)
+
+
 @of_indexing.rule(
     indexing.scatter_p,
-    indexing.scatter_add_p,
-    indexing.scatter_sub_p,
     indexing.scatter_mul_p,
     indexing.scatter_min_p,
     indexing.scatter_max_p,
 )
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
-    """The operand stays where it is; updates are brought to it."""
     return (operands[0].axes,)
 
 
@@ -255,7 +287,18 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
 # --- reductions ---
 
 of_reductions = RuleSet("sharding", api=1)
-dropping("axes", of_reductions, *reductions.identities, reductions.argmax_p, reductions.argmin_p)
+_OTHERS = [primitive for primitive in reductions.identities if primitive is not reductions.reduce_sum_p]
+dropping("axes", of_reductions, *_OTHERS, reductions.argmax_p, reductions.argmin_p)
+
+
+@of_reductions.rule(reductions.reduce_sum_p)
+@linear_in()
+def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Any, ...]:
+    axes, gone = without(operands[0].axes, params["axes"]), [operands[0].axes[axis] for axis in params["axes"]]
+    shares = summed(operands, gone)
+    return (with_shares(operands[0], results[0], axes, shares),) if shares else (axes,)
+
+
 along(
     "axis",
     of_reductions,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import jaxlib_calls
 from tangrad._backend_xla.manual import ManualAxes
-from tangrad._backend_xla.mesh_words import constrained
+from tangrad._backend_xla.mesh_words import as_shares, constrained
 from tangrad.core import ClosedJaxpr, RuleSet, decomposition_jaxpr
 from tangrad.extend.sharding import (
     SingleDeviceSharding,
@@ -74,8 +74,12 @@ lower = RuleSet("lower.xla", api=1)
 
 
 @lower.rule(sharding_constraint_p)
-def _(ctx: FunctionContext, x: IrValue, *, sharding: Sharding) -> IrValue:
+def _(ctx: FunctionContext, x: IrValue, *, sharding: Any) -> IrValue:
+    if getattr(sharding, "summed_axes", ()):
+        return as_shares(ctx, x, ctx.eqn.invars[0].aval, sharding)
     sharding = sharding if sharding.memory_kind is None else sharding.with_memory_kind(None)  # see `memories`
+    if getattr(ctx.eqn.outvars[0].aval, "placed", None) == sharding:
+        return x  # its type has it
     return constrained(ctx, x, ctx.out_aval, sharding, sharding.unconstrained_dimensions())
 
 

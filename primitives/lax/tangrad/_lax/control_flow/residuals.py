@@ -236,8 +236,14 @@ def with_zeros(
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
-def zeros_atom(aval: ShapedArray, eqns: list[JaxprEqn]) -> Literal | Var:
+def zeros_atom(aval: Any, eqns: list[JaxprEqn]) -> Literal | Var:
     """Zeros of a type as an atom of a program whose equations are `eqns`; appends those that it takes."""
+    if aval.infer_types is not None:
+        plain = zeros_atom(aval.plain, eqns)
+        made = trace_to_closed_jaxpr(lambda value: [aval.constrain(value)], [plain.aval], "zeros").jaxpr
+        (constraint,) = made.eqns
+        eqns.append(constraint.replace(invars=[plain]))
+        return constraint.outvars[0]
     if aval.named_shape:
         return _differing_zeros(aval, eqns)
     if not aval.shape and not isinstance(aval.dtype, dtypes.ExtendedDType) and aval.dtype is not dtypes.float0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.elementwise.primitives import bitcast_convert_type_p, elementwise
 from tangrad.core import RuleSet, ShapedArray
 from tangrad.typing import Params
@@ -26,7 +27,13 @@ mask.form("positionwise", *_ALL_BUT_ONE)
 mask.form("whole", bitcast_convert_type_p)
 
 sharding = RuleSet("sharding", api=1)
-sharding.form("positionwise", *_ALL_BUT_ONE)
+_LINEAR = (p.add_p, p.sub_p, p.neg_p, p.real_p, p.imag_p, p.conj_p, p.complex_p, p.convert_element_type_p)
+sharding.form("linear", *_LINEAR)
+sharding.form("product", p.mul_p)
+sharding.form("quotient", p.div_p)
+sharding.form("linear of cases", p.select_n_p)
+_OTHERS = [primitive for primitive in _ALL_BUT_ONE if primitive not in (*_LINEAR, p.mul_p, p.div_p, p.select_n_p)]
+sharding.form("positionwise", *_OTHERS)
 
 
 @sharding.rule(bitcast_convert_type_p)

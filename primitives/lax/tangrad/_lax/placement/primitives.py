@@ -98,9 +98,24 @@ def constrained(x: Array, out_sharding: object, as_given: bool = False) -> Array
 def sharded_call(out_sharding: object, function: Callable[..., Any], *args: object, **options: object) -> Array:
     """Call a function, and constrain its result to `out_sharding`.
 
-    It gets operands without shardings in their types: between them and the result the compiler decides.
+    It gets operands without shardings in their types: between them and the result the compiler decides. Of a result
+    that is to be unreduced along axes, types say how devices get shares of it, where they do.
     """
+    unreduced = getattr(getattr(stated(out_sharding, "out_sharding"), "spec", None), "unreduced", None)
+    if unreduced:
+        try:
+            return constrained(function(*[_as_summed(arg, unreduced) for arg in args], **options), out_sharding)
+        except TypeError:  # types leave something open
+            pass
     return constrained(function(*[with_plain_type(arg) for arg in args], **options), out_sharding)
+
+
+def _as_summed(value: object, axes: frozenset[Any]) -> PyTree:
+    """An operand, or a list of them, whose sums over what is cut along axes stay shares of the devices."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([_as_summed(item, axes) for item in value])
+    aval: Any = get_aval(value) if is_array_value(value) else None
+    return value if getattr(aval, "infer_types", None) is None else aval.as_summed(as_operand(value), axes)
 
 
 def with_plain_type(value: object) -> PyTree:
