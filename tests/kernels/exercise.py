@@ -199,6 +199,11 @@ def places(call):
         for width, element, clamp in ((4, 4, 0), (8, 8, 1), (6, 2, 0), (10, 1, 1)):
             table, out = draw(size * width, "int8"), np.empty(count * width, "int8")
             call("take", [number, count, width, element, size, size, clamp, 77], [table, at], [out])
+        for (kind, name), width, one in itertools.product(enumerate(NAMES), (1, 19), (0, 1)):
+            if name[-2:] in ("32", "64") and count < 10_000:
+                table, rows = draw((size, width), name), draw((count, width), name, 1)
+                plan = [number, count, size, size, kind, width, one]
+                call("add_rows", plan, [table, at, rows], [np.empty_like(table)])
 
 
 def main(path):

@@ -216,6 +216,36 @@ def test_programs_count_by_the_kernel(kernels):
         assert "tangrad_kernels" not in many.as_text(), "of numbers that differ"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint64", "int8"])
+def test_rows_that_are_added(compared, dtype):
+    tables = [draw(shape, "int8").astype(dtype) for shape in ((70, 5), (31, 2, 3), (1, 40))]
+    rows = [draw((5000, *table.shape[1:]), "int8", 1).astype(dtype) for table in tables]
+    lists = [[places(len(table), index, outside=7) for index in ("int32", "int64", "uint32")] for table in tables]
+
+    def added(table, row, at):
+        modes = [table.at[at].add(row, mode=mode) for mode in (None, "drop", "clip")]
+        many = row.reshape(50, 100, *row.shape[1:])
+        return *modes, np.zeros_like(table).at[at].add(row), table.at[at.reshape(50, 100)].add(many)
+
+    compared(
+        lambda tables, rows, lists: [[added(*pair, at) for at in ats] for *pair, ats in zip(tables, rows, lists)],
+        tables,
+        rows,
+        lists,
+    )
+
+
+def test_rows_are_added_in_order(kernels):
+    """One after another in each row, whatever the number of threads: sums are rounded as NumPy's."""
+    x, at = numpy.random.default_rng(1).normal(size=(9000, 33)).astype("float32"), places(50, "int32", count=9000) % 50
+    expected = numpy.zeros((50, 33), "float32")
+    numpy.add.at(expected, at, x)
+    with kernels(), tangrad.use_backend("numpy"):
+        compiled = tangrad.jit(lambda x, at: np.zeros((50, 33), "float32").at[at].add(x))
+        assert "add_rows(" in compiled.lower(x, at).compile().as_text()
+        numpy.testing.assert_array_equal(compiled(x, at), expected)
+
+
 def test_gradients_and_batches(compared):
     at = places(60, "int32")
     loss = lambda x, at: np.sum(x[at] ** 2)

@@ -1,4 +1,4 @@
-// Rows of a table at places in an array, and how often each place comes.
+// Rows of a table at places in an array, rows that are added there, and how often each place comes.
 //
 // Places are of signed or unsigned integers; those below 0 count from the end where `wrap`, the size, is not 0.
 
@@ -143,8 +143,82 @@ int count(Plan plan, Inputs in, Outputs out) {
   return 0;
 }
 
+// Adds to the rows from `first` to `end` what belongs there, in the order in which it comes.
+template <typename T>
+TANGRAD_INLINE void add_some(const uint32_t* rows, int64_t number, const T* updates, int64_t width, T* out, int64_t first,
+                             int64_t end) {
+  for (int64_t i = 0; i < number; ++i) {
+    if (rows[i] < first || rows[i] >= end) continue;
+    T* to = out + rows[i] * width;
+    const T* from = updates + i * width;
+    for (int64_t k = 0; k < width; ++k) to[k] += from[k];
+  }
+}
+
+#define TANGRAD_ADD(T)                                                                                            \
+  TANGRAD_WIDE void add_here(const uint32_t* rows, int64_t number, const T* updates, int64_t width, T* out,       \
+                             int64_t first, int64_t end) {                                                        \
+    add_some(rows, number, updates, width, out, first, end);                                                      \
+  }
+TANGRAD_ADD(float)
+TANGRAD_ADD(double)
+TANGRAD_ADD(uint32_t)
+TANGRAD_ADD(uint64_t)
+#undef TANGRAD_ADD
+
+// plan: dtype of the places, their number, that of rows, below 2^31, wrap, dtype of the elements, elements of a row,
+// whether the table is one number. Operands: the table, places, rows. Each thread adds to rows of its own.
+template <typename T, typename Index>
+int add_rows(Plan plan, Inputs in, Outputs out) {
+  const int64_t number = plan[1], size = plan[2], wrap = plan[3], width = plan[5];
+  const Index* places = static_cast<const Index*>(in[1]);
+  const T *table = static_cast<const T*>(in[0]), *updates = static_cast<const T*>(in[2]);
+  T* found = static_cast<T*>(out[0]);
+  std::unique_ptr<uint32_t[]> rows(new (std::nothrow) uint32_t[number]);
+  if (rows == nullptr) return 1;
+  rows_of(places, rows.get(), number, static_cast<uint32_t>(size), wrap);
+  const int64_t parts = thread_count() == 1 || number * width < 2 * kLittle ? 1 : 2 * thread_count();
+  const int64_t each = (size + parts - 1) / parts;
+  parallel(parts, [&](int64_t part) {
+    const int64_t first = std::min(size, part * each), end = std::min(size, first + each);
+    if (plan[6])
+      std::fill(found + first * width, found + end * width, *table);
+    else
+      std::copy(table + first * width, table + end * width, found + first * width);
+    add_here(rows.get(), number, updates, width, found, first, end);
+  });
+  return 0;
+}
+
+template <typename Index>
+int add_rows_of(Plan plan, Inputs in, Outputs out) {
+  switch (plan[4]) {
+    case F32:
+      return add_rows<float, Index>(plan, in, out);
+    case F64:
+      return add_rows<double, Index>(plan, in, out);
+    case I32:
+    case U32:
+      return add_rows<uint32_t, Index>(plan, in, out);
+    default:
+      return add_rows<uint64_t, Index>(plan, in, out);
+  }
+}
+
 }  // namespace
 }  // namespace tangrad
+
+TANGRAD_KERNEL(add_rows) {
+  using namespace tangrad;
+  switch (plan[0]) {
+    case I32:
+      return add_rows_of<int32_t>(plan, in, out);
+    case U32:
+      return add_rows_of<uint32_t>(plan, in, out);
+    default:
+      return add_rows_of<int64_t>(plan, in, out);
+  }
+}
 
 TANGRAD_KERNEL(take) {
   using namespace tangrad;

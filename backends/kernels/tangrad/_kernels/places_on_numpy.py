@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tangrad._kernels.jobs import NUMBERS, Job, are_places, count, counts, is_known
+from tangrad._kernels.jobs import DTYPES, NUMBERS, Job, are_places, count, counts, is_known, number_of
 from tangrad._kernels.library import replaced, replacing
 from tangrad._kernels.on_numpy import KIND, caller
 from tangrad.core import RuleSet, ShapedArray
@@ -77,13 +77,32 @@ def _bytes(value: object, dtype: DTypeLike) -> int:
 
 
 def _scatter_add(ctx: Lowering, x: Value, indices: Value, updates: Value, **params: object) -> Value:
-    """One number, added to elements of a vector as often as the places say."""
-    operand, places, _ = ctx.in_avals
-    if updates.stored.size != 1 or indices.stored.shape != indices.shape or not counts(operand, places, params):
+    """One number, added to elements of a vector as often as the places say; or rows, added to those of a table."""
+    operand, places, added = ctx.in_avals
+    if indices.stored.shape != indices.shape:
         return replaced(KIND, scatter_add_p)(ctx, x, indices, updates, **params)
-    size = operand.shape[0]
-    stored, wrap = _before_wrapping(ctx, indices.stored, size)
-    run = caller(count(places, size, wrap), [ShapedArray((size,), "int32")])
+    if updates.stored.size == 1 and counts(operand, places, params):
+        return _count(ctx, x, indices, updates)
+    if _adds_rows(operand, places, added, params):
+        return _add_rows(ctx, x, indices, updates)
+    return replaced(KIND, scatter_add_p)(ctx, x, indices, updates, **params)
+
+
+def _as_they_are(ctx: Lowering, indices: Value) -> tuple[Value, int]:
+    """The places before those below 0 were wrapped, and what is to be added to these."""
+    stored, wrap = _before_wrapping(ctx, indices.stored, ctx.in_avals[0].shape[0])
+    return type(indices)(stored, stored.shape), wrap
+
+
+def _unrepeated(x: Value) -> Value:
+    """What is repeated in it, once."""
+    return type(x)(x.stored, x.stored.shape)
+
+
+def _count(ctx: Lowering, x: Value, indices: Value, number: Value) -> Value:
+    size = ctx.in_avals[0].shape[0]
+    plain, wrap = _as_they_are(ctx, indices)
+    run = caller(count(ctx.in_avals[1], size, wrap), [ShapedArray((size,), "int32")])
 
     def add(x: np.ndarray, places: np.ndarray, number: np.ndarray) -> np.ndarray:
         (times,), out, number = run(places), x.copy(), number.reshape(())
@@ -93,8 +112,33 @@ def _scatter_add(ctx: Lowering, x: Value, indices: Value, updates: Value, **para
             out += times.astype(out.dtype) * number
         return out
 
-    one = type(updates)(updates.stored, updates.stored.shape)  # as it is, not as often as it is added
-    return ctx.call(add, x, type(indices)(stored, stored.shape), one, nature=FRESH)
+    return ctx.call(add, x, plain, _unrepeated(number), nature=FRESH)
+
+
+def _adds_rows(operand: ShapedArray, places: ShapedArray, added: ShapedArray, params: Params) -> bool:
+    """Whether whole rows are added, behind the dimensions of the places."""
+    if number_of(operand, DTYPES) is None or operand.ndim < 2 or params["mode"] is GatherScatterMode.CLIP:
+        return False
+    if not (is_known(operand) and are_places(places)) or not 0 < operand.shape[0] < 1 << 31 or 0 in operand.shape:
+        return False
+    window, inserted, index_map, batching, _ = params["dimension_numbers"].astuple()
+    behind = tuple(range(places.ndim - 1, added.ndim))
+    whole = added.shape == (*places.shape[:-1], *operand.shape[1:])
+    return whole and (tuple(window), tuple(inserted), tuple(index_map)) == (behind, (0,), (0,)) and not batching
+
+
+def _add_rows(ctx: Lowering, x: Value, indices: Value, updates: Value) -> Value:
+    operand, places, _ = ctx.in_avals
+    plain, wrap = _as_they_are(ctx, indices)
+    one, size = x.stored.size == 1, operand.shape[0]
+    kinds = NUMBERS[places.dtype.name], NUMBERS[operand.dtype.name]
+    plan = kinds[0], prod(places.shape), size, wrap, kinds[1], prod(operand.shape[1:]), int(one)
+    run = caller(Job("add_rows", plan), [operand])
+
+    def add_rows(*arrays: np.ndarray) -> np.ndarray:
+        return run(*arrays)[0]
+
+    return ctx.call(add_rows, _unrepeated(x) if one else x, plain, updates, nature=FRESH)
 
 
 def rule_set() -> RuleSet:
