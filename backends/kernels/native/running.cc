@@ -91,10 +91,22 @@ constexpr int64_t at(int64_t i) {
   return kBackward ? -i : i;
 }
 
+// Sums of every eighth element, of whole groups of eight.
+TANGRAD_WIDE void sum_lanes(const float* x, int64_t size, double* sums) {
+  for (int64_t i = 0; i < size; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += x[i + lane];
+}
+
 template <typename Total, bool kBackward, typename T>
 Total total_of(const T* x, int64_t size) {
   Total parts[kLanes];
   int64_t i = 0;
+  if constexpr (std::is_same_v<Total, Single> && !kBackward) {
+    double sums[kLanes] = {};
+    i = size - size % kLanes;
+    sum_lanes(x, i, sums);
+    for (int64_t lane = 0; lane < kLanes; ++lane) parts[lane].sum = sums[lane];
+  }
   for (; i + kLanes <= size; i += kLanes)
     for (int64_t lane = 0; lane < kLanes; ++lane) parts[lane].add(x[at<kBackward>(i + lane)]);
   Total total;
@@ -133,6 +145,21 @@ void run_block(const T* x, T* y, int64_t size, Total start) {
   run_on<kBackward>(x, y, kLanes * length, size, start);
 }
 
+// The same after the totals before each of the lanes.
+template <bool kBackward, typename Total, typename T>
+void run_lanes(const T* x, T* y, int64_t size, const Total* starts) {
+  const int64_t length = size / kLanes;
+  if (length == 0) return run_on<kBackward>(x, y, 0, size, starts[0]);
+  Total lanes[kLanes];
+  std::copy(starts, starts + kLanes, lanes);
+  for (int64_t i = 0; i < length; ++i)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane].add(x[at<kBackward>(lane * length + i)]);
+      y[at<kBackward>(lane * length + i)] = lanes[lane].value();
+    }
+  run_on<kBackward>(x, y, kLanes * length, size, lanes[kLanes - 1]);
+}
+
 template <typename Total, bool kBackward, typename T>
 int run_rows(const T* x, T* y, int64_t rows, int64_t size) {
   constexpr int64_t kBlock = Total::kBlock;
@@ -144,26 +171,36 @@ int run_rows(const T* x, T* y, int64_t rows, int64_t size) {
     });
     return 0;
   }
-  std::unique_ptr<Total[]> starts(new (std::nothrow) Total[rows * blocks]);
+  // Parts of a block that have a total each. If it is the lanes, a block is read once less; integers gain nothing.
+  constexpr int64_t kParts = kBlock == kLong && std::is_floating_point_v<T> ? kLanes : 1;
+  std::unique_ptr<Total[]> starts(new (std::nothrow) Total[rows * blocks * kParts]);
   if (starts == nullptr) return 1;
   Total* start = starts.get();
   auto place = [=](int64_t block) { return block / blocks * size + first + at<kBackward>(block % blocks * kBlock); };
+  auto size_of = [=](int64_t block) { return std::min(kBlock, size - block % blocks * kBlock); };
   in_pieces(rows * blocks, kBlock, [=](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block)
-      if ((block + 1) % blocks != 0) start[block] = total_of<Total, kBackward>(x + place(block), kBlock);
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t length = size_of(block) / kParts;
+      if (kParts == 1 && (block + 1) % blocks == 0) continue;
+      for (int64_t part = 0; part < kParts; ++part)
+        start[block * kParts + part] =
+            total_of<Total, kBackward>(x + place(block) + at<kBackward>(part * length), length);
+    }
   });
   for (int64_t row = 0; row < rows; ++row) {
     Total total;
-    for (int64_t block = row * blocks; block < (row + 1) * blocks; ++block) {
-      const Total own = start[block];
-      start[block] = total;
+    for (int64_t part = row * blocks * kParts; part < (row + 1) * blocks * kParts; ++part) {
+      const Total own = start[part];
+      start[part] = total;
       total.add(own);
     }
   }
   in_pieces(rows * blocks, kBlock, [=](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      const int64_t length = std::min(kBlock, size - block % blocks * kBlock);
-      run_block<kBackward>(x + place(block), y + place(block), length, start[block]);
+      if constexpr (kParts > 1)
+        run_lanes<kBackward>(x + place(block), y + place(block), size_of(block), start + block * kParts);
+      else
+        run_block<kBackward>(x + place(block), y + place(block), size_of(block), start[block]);
     }
   });
   return 0;
