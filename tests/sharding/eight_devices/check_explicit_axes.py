@@ -476,9 +476,8 @@ def test_maps_cut_arguments_as_types_say() -> None:
     assert_equal(tangrad.shard_map(lambda part: part, out_specs=P())(np.ones(3)), np.ones(3))
     with pytest.raises(TypeError, match=r"needs in_specs.* types record Explicit axes only, not 'x'"):
         tangrad.shard_map(lambda part: part, mesh=mesh(), out_specs=P("x"))(np.ones(8))
-    with pytest.raises(TypeError, match=r"needs in_specs.* within another map types do not record 'y'"):
-        inner = tangrad.shard_map(lambda part: part, out_specs=P("y"))
-        tangrad.shard_map(inner, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})(x)
+    inner = tangrad.shard_map(lambda part: part * (part.shape == (4, 2)), out_specs=P(None, "y"))
+    assert_equal(tangrad.shard_map(inner, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})(x), numbers((8, 8)))
 
 
 def test_copies_files_and_maps_of_named_axes() -> None:
@@ -737,3 +736,47 @@ def test_no_communication_for_shares() -> None:
         .as_text()
     )
     assert "all-reduce" not in text
+
+
+# --- types within maps over some of the axes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("checks", [True, False])
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
+def test_parts_are_cut_along_axes_that_are_not_mapped(wrap: Callable[..., Any], checks: bool) -> None:
+    seen: list[P] = []
+
+    def part(x: Any) -> Any:
+        seen.append(spec_of(x))
+        assert x.shape == (4, 8) and tangrad.typeof(x).sharding.mesh.axis_types == (AxisType.Manual, AxisType.Explicit)
+        y = tnp.sin(x) * 2
+        assert spec_of(y.sum(1)) == P(spec_of(x)[0])
+        assert spec_of(y) == spec_of(reshard(y, spec_of(x)))
+        return y + lax.psum(y, "x")
+
+    x = numbers((8, 8))
+    expected = 2 * np.sin(x) + np.tile(2 * np.sin(x[:4]) + 2 * np.sin(x[4:]), (2, 1))
+    mapped = tangrad.shard_map(
+        part, mesh=EXPLICIT, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=checks
+    )
+    for spec, inner in ((P("x", "y"), P(None, "y")), (P(("x", "y"), None), P("y", None)), (P(None, "y"), P(None, "y"))):
+        out = wrap(mapped)(sharded((8, 8), spec))
+        assert inner in seen and spec_of(out) == P(*[(*a, *b) for a, b in zip((("x",), ()), _cuts(inner))])
+        assert_equal(out, expected)
+        found = wrap(tangrad.grad(lambda x: (mapped(x) ** 2).sum()))(sharded((8, 8), spec))
+        weight = np.tile(expected[:4] + expected[4:], (2, 1)) + expected
+        assert_equal(found, 4 * np.cos(x) * weight)
+        assert spec_of(found) == spec
+
+
+def _cuts(spec: P) -> list[tuple[Any, ...]]:
+    return [() if axis is None else (axis,) for axis in spec]
+
+
+def test_a_map_within_a_map_cuts_as_types_have_it() -> None:
+    inner = tangrad.shard_map(lambda x: x * lax.axis_index("y"), out_specs=P(None, "y"), axis_names={"y"})
+    outer = tangrad.shard_map(inner, mesh=EXPLICIT, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    for run in (outer, tangrad.jit(outer)):
+        out = run(sharded((8, 8), P("x", "y")))
+        assert spec_of(out) == P("x", "y")
+        assert_equal(out, numbers((8, 8)) * (np.arange(8) // 2))

@@ -18,6 +18,7 @@ from tangrad.extend.sharding import (
     sharding_constraint_p,
     uncut,
     with_cotangent_sums_for,
+    with_cuts_of,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _(
     jaxpr: ClosedJaxpr,
     mesh: Mesh,
     in_shardings: tuple[NamedSharding, ...],
-    out_shardings: tuple[Sharding, ...],
+    out_shardings: tuple[NamedSharding, ...],
     manual_axes: Sequence[Hashable],
     checked: bool,
 ) -> tuple[IrValue, ...]:
@@ -56,9 +57,11 @@ def _(
     with axes_in_scope(mesh, manual_axes, checked):  # rules traced late, such as users', may have left some
         jaxpr = with_cotangent_sums_for(jaxpr, mesh, manual_axes, in_shardings)
     manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
-    outs = list(zip(out_shardings, ctx.out_avals, strict=True))
+    cuts_in = [with_cuts_of(sharding, aval) for sharding, aval in zip(in_shardings, jaxpr.in_avals, strict=True)]
+    cuts_out = [with_cuts_of(sharding, aval) for sharding, aval in zip(out_shardings, jaxpr.out_avals, strict=True)]
+    outs = list(zip(cuts_out, ctx.out_avals, strict=True))
     operation = meshes.manual_computation(
-        ctx, operands, list(zip(in_shardings, ctx.in_avals, strict=True)), outs, whole, manual_axes
+        ctx, operands, list(zip(cuts_in, ctx.in_avals, strict=True)), outs, whole, manual_axes
     )
     inner, arguments = ctx.region(operation, 0, [ctx.types[aval] for aval in jaxpr.in_avals])
     around, module.manual = module.manual, manual if module.manual is None else manual.within(module.manual)

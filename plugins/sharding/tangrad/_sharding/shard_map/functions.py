@@ -14,7 +14,6 @@ from tangrad._sharding.shard_map.scope import (
     axes_left,
     check_nesting,
     differing_part,
-    is_within_map,
     mesh_in_use,
     part_aval,
 )
@@ -96,7 +95,7 @@ def shard_map(
         in_specs: for the positional arguments, partition specs that say how each is cut into parts; a tuple of trees
             that is a prefix of the arguments, or one spec for all. Along axes that a spec does not name every device
             gets the same. Arguments whose spec is None may be any objects: `f` gets them as they are. Without in_specs
-            arguments are cut as their types say: along Explicit axes, and not within another map.
+            arguments are cut as their types say: along Explicit axes.
         out_specs: how the parts that the function returns are put together; a prefix of the result.
         axis_names: the axes to map over; default: all of the mesh, within another map all that it does not map over.
             Along the others the compiler partitions.
@@ -255,14 +254,16 @@ class _ShardedFunction:
         operands = arguments.operands
         specs = arguments.specs
         if specs is None:
-            specs = as_types_say(mesh, manual, operands, is_within_map())
+            specs = as_types_say(mesh, manual, operands)
         shardings = []
         for operand, spec, path in zip(operands, specs, arguments.paths(), strict=True):
             sharding = as_named(mesh, spec, "in_specs", manual)
             sharding.check_shape(operand.aval.shape, where + keystr(path))
             shardings.append(sharding)
         typed = differing_part if self._checks else part_aval
-        parts = tuple([typed(value.aval, sharding) for value, sharding in zip(operands, shardings, strict=True)])
+        parts = tuple(
+            [typed(value.aval, sharding, manual) for value, sharding in zip(operands, shardings, strict=True)]
+        )
         traced = self._traced(mesh, manual, arguments, parts, tuple(shardings))
         outs = traced.program.bind(operands, traced.out_shardings)
         return traced.out_tree.unflatten([as_array(out) for out in outs])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,11 @@ def as_vmaps(
     inputs = [_axes_of(sharding, len(aval.shape)) for sharding, aval in zip(in_shardings, jaxpr.in_avals, strict=True)]
     outputs = [_axes_of(sharding, len(a.shape)) for sharding, a in zip(out_shardings, jaxpr.out_avals, strict=True)]
     program = jaxpr
+    if any([aval.infer_types is not None for aval in jaxpr.in_avals]):
+        plain = [aval.plain for aval in jaxpr.in_avals]
+        run = lambda *parts: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *parts)
+        with axes_in_scope(mesh, manual_axes, checked):
+            program = trace_to_closed_jaxpr(run, plain, jaxpr.jaxpr.debug_name)
     differs: list[list[Hashable]] = [[] for _ in outputs]
     with axes_in_scope(mesh, manual_axes):  # a collective over several axes is taken apart, with all of them at hand
         for axis in reversed(manual_axes):
@@ -58,12 +63,18 @@ def as_vmaps(
             for found, is_mapped in zip(differs, out_mapped, strict=True):
                 if is_mapped:
                     found.insert(0, axis)
-    values = [_axes_to_front(as_operand(x), cut, sizes, manual_axes) for x, cut in zip(args, inputs, strict=True)]
+    values = [
+        _axes_to_front(_plain(as_operand(x)), cut, sizes, manual_axes) for x, cut in zip(args, inputs, strict=True)
+    ]
     outs = eval_jaxpr(program.jaxpr, program.consts, *values)
     return [
-        _axes_into_dimensions(as_operand(out), cut, leading)
+        _axes_into_dimensions(_plain(as_operand(out)), cut, leading)
         for out, cut, leading in zip(outs, outputs, differs, strict=True)
     ]
+
+
+def _plain(x: Any) -> Value:
+    return x if x.aval.infer_types is None else x.aval.as_plain(x)
 
 
 def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[Hashable, ...], ...]:

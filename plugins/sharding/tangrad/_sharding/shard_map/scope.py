@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
+from tangrad._sharding.mesh import AxisType
+from tangrad._sharding.mesh import mesh_in_use as in_use
 from tangrad._sharding.shard_map.replication import fitted
 from tangrad.batching import AxisInfo
 from tangrad.core import Array, Literal, Primitive, RuleTrace, holding, thread
@@ -74,10 +76,19 @@ def axes_in_scope(mesh: Mesh, manual: Sequence[Hashable], checked: bool = False)
         fields["overrides"] = (*thread.overrides, ("typed axes", typed))  # programs are remembered by it
     _around.maps = (*before, (mesh, names))
     try:
-        with holding(**fields):
+        with holding(**fields), mesh_of_parts(mesh, names) or nullcontext():
             yield
     finally:
         _around.maps = before
+
+
+def mesh_of_parts(mesh: Mesh, manual: Sequence[Hashable]) -> AbstractContextManager[None] | None:
+    """A context in which specs mean axes of a mesh as programs of parts have it; None where types record no others."""
+    outer = [axis for _, axes in _around.maps for axis in axes]
+    if not set(mesh.explicit_axes).difference(manual, outer):
+        return None
+    types = {axis: AxisType.Manual for axis in mesh.axis_names if axis in manual or axis in outer}
+    return in_use(mesh.update_axis_types(types))
 
 
 def is_within_map() -> bool:
@@ -122,20 +133,16 @@ def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[Hashable,
     return sharding
 
 
-def as_types_say(
-    mesh: Mesh, manual: tuple[Hashable, ...], operands: Sequence[Array | Literal], within: bool
-) -> list[PartitionSpec]:
+def as_types_say(mesh: Mesh, manual: tuple[Hashable, ...], operands: Sequence[Array | Literal]) -> list[PartitionSpec]:
     """For each operand the spec that its type records.
 
-    Raises TypeError where types do not record every axis that is mapped over: along axes that are not Explicit, and
-    `within` another map.
+    Raises TypeError where types do not record every axis that is mapped over: along axes that are not Explicit.
     """
-    others = manual if within else [axis for axis in manual if axis not in mesh.explicit_axes]
+    others = [axis for axis in manual if axis not in mesh.explicit_axes]
     if others:
-        where = "within another map types do not record" if within else "types record Explicit axes only, not"
         raise TypeError(
             "shard_map needs in_specs, partition specs or trees of them: without them arguments are cut as their types "
-            f"say, and {where} {others[0]!r} of {mesh}"
+            f"have it, and types record Explicit axes only, not {others[0]!r} of {mesh}"
         )
     found = []
     for operand in operands:
@@ -150,15 +157,31 @@ def mentioned(sharding: NamedSharding) -> tuple[Hashable, ...]:
     return tuple([axis for axes in sharding.dimension_axes(max(len(sharding.spec), 1)) for axis in axes])
 
 
-def part_aval(aval: ShapedArray, sharding: NamedSharding) -> ShapedArray:
-    """The type of a part."""
-    return aval.plain.update(shape=sharding.shard_shape(aval.shape))
+def part_aval(aval: Any, sharding: NamedSharding, manual: Sequence[Hashable] | None = None) -> Any:
+    """The type of a part; with `manual`, the axes that are mapped over, it records how others cut it."""
+    part = aval.plain.update(shape=sharding.shard_shape(aval.shape))
+    if manual is None or aval.infer_types is None or aval.placed.mesh.axis_names != sharding.mesh.axis_names:
+        return part
+    others = [axis for axis in sharding.mesh.explicit_axes if axis not in manual]
+    axes = [tuple([axis for axis in cut if axis in others]) for cut in aval.axes]
+    if not any(axes):
+        return part
+    types = dict.fromkeys([axis for axis in sharding.mesh.axis_names if axis in manual], AxisType.Manual)
+    return NamedSharding(sharding.mesh.update_axis_types(types), PartitionSpec(*axes)).type_of(part)
 
 
-def differing_part(aval: ShapedArray, sharding: NamedSharding) -> ShapedArray:
+def with_cuts_of(sharding: NamedSharding, part: Any) -> NamedSharding:
+    """The sharding of arrays whose parts have a type, which may record that other axes cut them."""
+    if part.infer_types is None:
+        return sharding
+    pairs = zip(sharding.dimension_axes(part.ndim), part.axes, strict=True)
+    return NamedSharding(sharding.mesh, PartitionSpec(*[(*cut, *inner) for cut, inner in pairs]))
+
+
+def differing_part(aval: ShapedArray, sharding: NamedSharding, manual: Sequence[Hashable] | None = None) -> ShapedArray:
     """The type of a part that records along which axes parts differ."""
     sizes = sharding.mesh.shape
-    part = part_aval(aval, sharding)
+    part = part_aval(aval, sharding, manual)
     return part.update(named_shape={**dict(part.named_shape), **{axis: sizes[axis] for axis in mentioned(sharding)}})
 
 
@@ -169,7 +192,7 @@ def whole_aval(aval: ShapedArray, sharding: NamedSharding, manual: Sequence[Hash
         shape=tuple([size * count for size, count in zip(aval.shape, counts, strict=True)]),
         named_shape=tuple([pair for pair in aval.named_shape if pair[0] not in manual]),
     )
-    return sharding.type_of(whole)
+    return with_cuts_of(sharding, aval).type_of(whole)
 
 
 def size_along(mesh: Mesh, axes: Sequence[object]) -> int:
