@@ -43,22 +43,22 @@ def library_path(build, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rule_sets(library_path):
-    """The rules of the compiled kernels. Those of the entry points are loaded first: they stay as they are."""
-    from tangrad._kernels import on_numpy, places_on_numpy, random_on_numpy, row_programs
+    """The rules of the compiled kernels, and their pass. Those of the entry points are loaded first: they stay so."""
+    from tangrad._kernels import on_numpy, places_on_numpy, random_on_numpy, rows_on_numpy
     from tangrad._kernels.jobs import JOBS, softmax
-    from tangrad._kernels.library import VARIABLE, library
+    from tangrad._kernels.library import VARIABLE, RowsPass, library
 
     for name in ("rules_on_numpy", "activations_on_numpy", "places_on_numpy"):
         importlib.import_module(f"tangrad._kernels.{name}")
     makers = [on_numpy.rule_set]
-    others = [random_on_numpy.rule_set, places_on_numpy.rule_set]
+    others = [random_on_numpy.rule_set, places_on_numpy.rule_set, rows_on_numpy.rule_set]
     if "xla" in tangrad.core.backend_names():
-        from tangrad._kernels import on_xla_cpu
+        from tangrad._kernels import on_xla_cpu, rows_on_xla_cpu
 
         for name in ("rules_on_xla_cpu", "activations_on_xla_cpu"):
             importlib.import_module(f"tangrad._kernels.{name}")
         makers.append(on_xla_cpu.rule_set)
-        others += [on_xla_cpu.function_rules, on_xla_cpu.indexing_rules]
+        others += [on_xla_cpu.function_rules, on_xla_cpu.indexing_rules, rows_on_xla_cpu.rule_set]
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(library_path)
     library.cache_clear()
@@ -67,8 +67,8 @@ def rule_sets(library_path):
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
     made = [make(jobs) for make in makers for jobs in (*JOBS.values(), {softmax_p: softmax})]
-    made += [on_numpy.rule_set({}, rules) for rules in (row_programs.REDUCTIONS, on_numpy.FUNCTIONS)]
-    return [*made, *[make() for make in others]]
+    made.append(on_numpy.rule_set({}, on_numpy.FUNCTIONS))
+    return [*made, *[make() for make in others]], RowsPass()
 
 
 @pytest.fixture
@@ -77,9 +77,11 @@ def kernels(rule_sets):
 
     @contextmanager
     def use():
+        rules, rows_pass = rule_sets
         with ExitStack() as stack:
-            for rules in rule_sets:
-                stack.enter_context(register(rules))
+            for one in rules:
+                stack.enter_context(register(one))
+            stack.enter_context(register(rows_pass, group="tangrad.hooks", name="rows"))
             yield
 
     return use

@@ -44,7 +44,16 @@ def functions(x, scale, shift):
     )
 
 
-FUNCTIONS = [norm, norm_gradient, batch_norm, log_softmax_gradient, functions]
+def residual(x, scale, shift):
+    """A norm between other operations, its numbers of rows among the results, in several shapes."""
+    y = x + np.sin(x)
+    mean = y.mean(-1, keepdims=True)
+    wide = np.broadcast_to(mean, y.shape)
+    centred = 1.0 * (y - wide)
+    return y, norm(centred, scale, shift) + x, mean, wide, (centred**3).sum(-1)[..., None], x.sum(-1).max(0)
+
+
+FUNCTIONS = [norm, norm_gradient, batch_norm, log_softmax_gradient, functions, residual]
 SHAPES = [(4096, 16), (513, 67), (40, 31, 33), (2, 20_001), (200, 200), (1, 40_000), (3000, 300)]
 
 
@@ -122,6 +131,134 @@ def test_operands_stay_and_results_are_apart(kernels):
 def test_few_elements_are_numpys(kernels):
     with kernels(), tangrad.use_backend("numpy"):
         assert "rows(" not in tangrad.jit(norm).lower(*arguments((10, 20), "float32")).compile().as_text()
+
+
+# --- On XLA ---
+
+CALL = "tangrad_kernels.rows"
+
+
+@pytest.fixture
+def on_xla(kernels):
+    """With and without the kernels, on XLA, with 64 bits; `calls`: how many there are."""
+    if "xla" not in tangrad.core.backend_names():
+        pytest.skip("the backend xla is not installed")
+
+    def run(function, *arguments, calls=None, **options):
+        with tangrad.use_backend("xla"), tangrad.enable_x64(True):
+            results = []
+            for context in (kernels(), tangrad.use_backend("xla")):
+                with context:
+                    compiled = tangrad.jit(lambda *given: function(*given), **options).lower(*arguments).compile()
+                    results.append(tangrad.tree.map(numpy.asarray, compiled(*map(np.asarray, arguments))))
+                    found = compiled.as_text().count(f'"{CALL}"')
+                    assert found == 0 if len(results) == 2 else calls in (None, found), (found, compiled.as_text())
+        return [tangrad.tree.leaves(result) for result in results]
+
+    return run
+
+
+def assert_near(both, tolerance):
+    for ours, before in zip(*both, strict=True):
+        assert (ours.shape, ours.dtype) == (before.shape, before.dtype)
+        numpy.testing.assert_allclose(ours, before, rtol=tolerance, atol=tolerance * max(1, abs(before).max()))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(513, 67), (40, 31, 65), (4100, 64)])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_on_xla_as_without(on_xla, function, shape, dtype):
+    calls = 1 if function is norm_gradient else 0 if function is batch_norm else None
+    assert_near(on_xla(function, *arguments(shape, dtype), calls=calls), 5e-6 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("shape", [(512, 128), (3, 30, 100)])
+def test_softmax_within(on_xla, shape):
+    loss = lambda x, scale, shift: np.sum(tangrad.nn.softmax(x * scale) ** 2)
+    assert_near(on_xla(tangrad.grad(loss, (0, 1)), *arguments(shape, "float32"), calls=1), 1e-6)
+
+
+def test_what_xla_does_well_is_left_alone(on_xla):
+    def functions(x, scale, shift):
+        return x.sum(-1), np.exp(x) * scale, (x * shift).sum(0), x.max(-1), x - x.mean(-1, keepdims=True)
+
+    assert_near(on_xla(functions, *arguments((600, 128), "float32"), calls=0), 1e-6)
+    assert_near(on_xla(norm, *arguments((4096, 128), "float32"), calls=0), 1e-6)
+    assert_near(on_xla(norm_gradient, *arguments((20, 64), "float32"), calls=0), 1e-6)
+    assert_near(on_xla(norm_gradient, *arguments((4000, 32), "float32"), calls=0), 1e-6)
+
+
+def test_what_is_not_connected_stays_with_xla(on_xla):
+    def function(x, scale, shift):
+        other = np.tanh(x[::-1] * 3.0) * scale
+        return norm_gradient(x, scale, shift), other, other + 1.0
+
+    assert_near(on_xla(function, *arguments((600, 128), "float32"), calls=1), 1e-6)
+
+
+def test_programs_within_programs(on_xla):
+    x, scale, shift = arguments((5, 100, 96), "float32")
+
+    def function(x, scale, shift):
+        step = lambda total, row: (total + norm(row, scale, shift), tangrad.jit(norm)(row, scale, shift).sum(0))
+        return tangrad.lax.scan(step, x[0], x), tangrad.checkpoint(norm)(x, scale, shift)
+
+    assert_near(on_xla(function, x, scale, shift), 1e-5)
+    assert_near(on_xla(tangrad.grad(lambda *given: np.sum(function(*given)[0][1] ** 2)), x, scale, shift), 1e-5)
+    mapped = tangrad.vmap(norm_gradient, (0, None, None))
+    assert_near(on_xla(mapped, x, scale, shift), 1e-5)
+
+
+def test_layers_in_regions(on_xla):
+    def loss(weights, x, scale, shift):
+        for weight in weights:
+            x = x + np.tanh(norm(x, scale, shift) @ weight)
+        return np.sum(x**2)
+
+    x, scale, shift = arguments((100, 64), "float32")
+    weights = draw((12, 64, 64), "float64").astype("float32")
+    weights = numpy.nan_to_num(weights, posinf=0, neginf=0) / 8
+    gradient = tangrad.grad(lambda weights, x, *given: loss(list(weights), x, *given), (0, 1))
+    for compile_regions in ("auto", "always", False):
+        assert_near(on_xla(gradient, weights, x, scale, shift, compile_regions=compile_regions), 1e-4)
+
+
+def test_special_values_on_xla(on_xla, on_numpy):
+    """As on NumPy: XLA's own maximum of rows gives -inf where all are NaN."""
+    x = draw((600, 70), "float32")
+    both = lambda *given: (functions(*given), norm(*given))
+    (ours, _), (_, expected) = on_xla(both, x, x[0], x[1]), on_numpy(both, x, x[0], x[1])
+    for left, right in zip(ours, expected, strict=True):
+        numpy.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-6)
+
+
+def test_donated_arguments_and_results_that_are_the_same_each_time(kernels, on_xla):
+    with kernels(), tangrad.use_backend("xla"):
+        x, scale, shift = arguments((512, 128), "float32")
+        given = [np.asarray(array) for array in (x, scale, shift)]
+        first = [numpy.array(array) for array in tangrad.jit(norm_gradient)(*given)]
+        for donated in ((), (0,), (0, 1)):
+            again = tangrad.jit(norm_gradient, donate_argnums=donated)(*[np.array(array) for array in given])
+            for left, right in zip(first, again, strict=True):
+                assert numpy.array_equal(left, right)
+
+
+def test_exported_and_checked_programs_have_no_calls(kernels, on_xla):
+    given = arguments((512, 128), "float32")
+    with kernels(), tangrad.use_backend("xla"):
+        exported = tangrad.export.export(tangrad.jit(norm_gradient))(*given)
+        assert CALL not in str(exported.mlir_module())
+        assert CALL in tangrad.jit(norm_gradient).lower(*given).as_text()
+        with tangrad.debug_nans(True):
+            assert CALL not in tangrad.jit(norm_gradient).lower(*given).as_text()
+
+
+def test_composites_of_users_stay(kernels, backend):
+    waves = lax.composite(lambda x: lax.sin(x) + 1.0, "my.waves")
+    with kernels():
+        lowered = tangrad.jit(waves).lower(numpy.ones(3))
+        assert backend == "numpy" or "stablehlo.composite" in lowered.as_text()
+        numpy.testing.assert_allclose(waves(numpy.ones(3)), numpy.sin(1.0) + 1)
 
 
 # --- Rows at places, and counts of places ---

@@ -1,13 +1,14 @@
-// A small program over rows: sums, products and functions of elements, sums and maxima of rows, sums of columns. Rows go
-// through all of it block by block, so that what is between stays in the nearest cache.
+// A small program over rows: sums, products and functions of elements, sums, maxima and softmax of rows, sums of columns.
+// Rows go through all of it block by block, so that what is between stays in the nearest cache.
 //
 // Arrays are seen as (rows, columns). Each has a kind: all elements, one number for each row, one for each column, or
 // one at all. plan:
 //   dtype (F32 or F64), rows, columns, how many operands, temporary arrays, results, instructions;
 //   the kind of each operand, temporary array and result, in this order, by which instructions number them;
-//   instructions: operation, what it writes, what it reads (twice the same for functions of one).
+//   instructions: operation, what it writes, what it reads (three: what an operation has fewer of is there again).
 // Temporary arrays have a number for each element or each row. No instruction writes what it reads. Sums of columns are
-// results, which no instruction reads.
+// results, which no instruction reads. Softmax is of F32. What is multiplied and added, x z + w, and what is multiplied
+// and summed, has an x, and for sums a z, with a number for each element or each column.
 //
 // Blocks, and parts of the rows whose columns are added up by themselves, depend on the shape alone.
 
@@ -24,10 +25,11 @@ namespace {
 
 enum Kind : int64_t { kAll, kOfRow, kOfColumn, kOne };
 enum Operation : int64_t {
-  kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kNegate, kRoot, kExp, kTanh, kRowSum, kRowMaximum, kColumnSum
+  kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kNegate, kRoot, kExp, kTanh, kRowSum, kRowMaximum, kColumnSum,
+  kLog, kInverseRoot, kSoftmax, kRowProduct, kColumnProduct, kMultiplyAdd
 };
 
-constexpr int64_t kBlock = 4096;   // elements of a temporary array, or one row
+constexpr int64_t kBlock = 2048;   // elements of a temporary array, or one row
 constexpr int64_t kChain = 256;    // of so many roundings in a row a sum may be made
 constexpr int64_t kAlign = 64;     // bytes
 
@@ -69,27 +71,47 @@ constexpr int64_t kAlign = 64;     // bytes
   TANGRAD_BINARY(negate, T, -a)                        \
   TANGRAD_BINARY(root, T, std::sqrt(a))                \
   TANGRAD_BINARY(power, T, exponential(a))             \
-  TANGRAD_BINARY(tangent, T, hyperbolic_tangent(a))
+  TANGRAD_BINARY(tangent, T, hyperbolic_tangent(a))    \
+  TANGRAD_BINARY(logarithm, T, std::log(a))            \
+  TANGRAD_BINARY(inverse_root, T, 1 / std::sqrt(a))
 
 TANGRAD_FOR_EACH_OPERATION(float)
 TANGRAD_FOR_EACH_OPERATION(double)
 
-#define TANGRAD_ROWS(T)                                                                        \
-  TANGRAD_WIDE static T row_sum(const T* x, int64_t size) { return sum_of(x, size); }          \
-  TANGRAD_WIDE static T row_maximum(const T* x, int64_t size) {                                \
-    return any_nan(x, size) ? std::numeric_limits<T>::quiet_NaN() : greatest_of(x, size);      \
+// y = x z + w; a step of 0 repeats the one number.
+#define TANGRAD_ROWS(T)                                                                                           \
+  TANGRAD_WIDE static void multiply_add(const T* x, const T* z, int64_t z_step, const T* w, int64_t w_step, T* y, \
+                                        int64_t size) {                                                           \
+    if (z_step != 0 && w_step != 0) {                                                                             \
+      for (int64_t i = 0; i < size; ++i) y[i] = x[i] * z[i] + w[i];                                               \
+    } else if (z_step != 0) {                                                                                     \
+      const T c = *w;                                                                                             \
+      for (int64_t i = 0; i < size; ++i) y[i] = x[i] * z[i] + c;                                                  \
+    } else if (w_step != 0) {                                                                                     \
+      const T b = *z;                                                                                             \
+      for (int64_t i = 0; i < size; ++i) y[i] = x[i] * b + w[i];                                                  \
+    } else {                                                                                                      \
+      const T b = *z, c = *w;                                                                                     \
+      for (int64_t i = 0; i < size; ++i) y[i] = x[i] * b + c;                                                     \
+    }                                                                                                             \
+  }                                                                                                               \
+  TANGRAD_WIDE static void add_to(T* total, const T* x, int64_t size) {                                           \
+    for (int64_t i = 0; i < size; ++i) total[i] += x[i];                                                          \
+  }                                                                                                               \
+  TANGRAD_WIDE static void add_product_to(T* total, const T* x, const T* z, int64_t size) {                       \
+    for (int64_t i = 0; i < size; ++i) total[i] += x[i] * z[i];                                                   \
+  }                                                                                                               \
+  TANGRAD_WIDE static T row_sum(const T* x, int64_t size) { return sum_of(x, size); }                             \
+  TANGRAD_WIDE static T row_product(const T* x, const T* z, int64_t size) { return sum_of_products(x, z, size); } \
+  TANGRAD_WIDE static T row_maximum(const T* x, int64_t size) {                                                   \
+    return any_nan(x, size) ? std::numeric_limits<T>::quiet_NaN() : greatest_of(x, size);                         \
   }
 
 TANGRAD_ROWS(float)
 TANGRAD_ROWS(double)
 
-TANGRAD_WIDE static void add_to(float* total, const float* x, int64_t size) {
-  for (int64_t i = 0; i < size; ++i) total[i] += x[i];
-}
-
-TANGRAD_WIDE static void add_to(double* total, const double* x, int64_t size) {
-  for (int64_t i = 0; i < size; ++i) total[i] += x[i];
-}
+TANGRAD_WIDE static void softmax_of(const float* x, float* y, int64_t size) { softmax_row(x, y, size); }
+static void softmax_of(const double*, double*, int64_t) {}  // which no plan has
 
 // --- programs ----------------------------------------------------------------------------------------------------------
 
@@ -162,7 +184,7 @@ class Program {
     T* columns = aligned + temporaries_ * room;
     for (int64_t row = begin; row < end; row += height_) {
       const int64_t height = std::min(height_, end - row);
-      for (int64_t i = 0; i < instructions_; ++i) execute(code_ + 4 * i, row, height, aligned, room, columns, totals);
+      for (int64_t i = 0; i < instructions_; ++i) execute(code_ + 5 * i, row, height, aligned, room, columns, totals);
     }
     return true;
   }
@@ -194,16 +216,34 @@ class Program {
   void execute(const int64_t* code, int64_t row, int64_t height, T* memory, int64_t room, T* columns, T* totals) {
     const int64_t operation = code[0];
     const Place<T> x = place(code[2], row, memory, room);
-    if (operation == kColumnSum) return add_columns(x.data, height, columns, totals + sum_number(code[1]) * shape_.columns);
-    const Place<T> y = place(code[1], row, memory, room), z = place(code[3], row, memory, room);
-    if (operation == kRowSum || operation == kRowMaximum) {
-      for (int64_t i = 0; i < height; ++i)
-        y.data[i] = operation == kRowSum ? row_sum(x.data + i * shape_.columns, shape_.columns)
-                                         : row_maximum(x.data + i * shape_.columns, shape_.columns);
+    const Place<T> z = place(code[3], row, memory, room);
+    if (operation == kColumnSum || operation == kColumnProduct)
+      return add_columns(operation, x, z, height, columns, totals + sum_number(code[1]) * shape_.columns);
+    const Place<T> y = place(code[1], row, memory, room);
+    if (operation == kRowSum || operation == kRowMaximum || operation == kRowProduct) {
+      for (int64_t i = 0; i < height; ++i) {
+        const T* values = x.data + i * x.row;
+        y.data[i] = operation == kRowSum       ? row_sum(values, shape_.columns)
+                    : operation == kRowMaximum ? row_maximum(values, shape_.columns)
+                                               : row_product(values, z.data + i * z.row, shape_.columns);
+      }
+      return;
+    }
+    if (operation == kSoftmax) {
+      for (int64_t i = 0; i < height; ++i) softmax_of(x.data + i * x.row, y.data + i * y.row, shape_.columns);
       return;
     }
     if (y.element == 0) return compute(operation, {x.data, 0, x.row}, {z.data, 0, z.row}, y.data, height);
     const bool is_flat = (x.row != 0) == (x.element != 0) && (z.row != 0) == (z.element != 0);
+    if (operation == kMultiplyAdd) {
+      const Place<T> w = place(code[4], row, memory, room);
+      if (is_flat && (w.row != 0) == (w.element != 0))
+        return multiply_add(x.data, z.data, z.element, w.data, w.element, y.data, height * shape_.columns);
+      for (int64_t i = 0; i < height; ++i)
+        multiply_add(x.data + i * x.row, z.data + i * z.row, z.element, w.data + i * w.row, w.element,
+                     y.data + i * y.row, shape_.columns);
+      return;
+    }
     if (is_flat) return compute(operation, x, z, y.data, height * shape_.columns);
     for (int64_t i = 0; i < height; ++i)
       compute(operation, {x.data + i * x.row, 0, x.element}, {z.data + i * z.row, 0, z.element}, y.data + i * y.row,
@@ -230,20 +270,26 @@ class Program {
         return root(x.data, x.element, z.data, z.element, y, size);
       case kExp:
         return power(x.data, x.element, z.data, z.element, y, size);
+      case kLog:
+        return logarithm(x.data, x.element, z.data, z.element, y, size);
+      case kInverseRoot:
+        return inverse_root(x.data, x.element, z.data, z.element, y, size);
       default:
         return tangent(x.data, x.element, z.data, z.element, y, size);
     }
   }
 
-  // Of a block, onto the total of a part: directly where that is of few rows.
-  void add_columns(const T* x, int64_t height, T* columns, T* total) {
-    if (part_ <= kChain) {
-      for (int64_t i = 0; i < height; ++i) add_to(total, x + i * shape_.columns, shape_.columns);
-      return;
+  // Of a block, or of two multiplied, onto the total of a part: directly where that is of few rows.
+  void add_columns(int64_t operation, Place<T> x, Place<T> z, int64_t height, T* columns, T* total) {
+    T* sums = part_ <= kChain ? total : columns;
+    if (sums == columns) std::fill_n(columns, shape_.columns, T(0));
+    for (int64_t i = 0; i < height; ++i) {
+      if (operation == kColumnSum)
+        add_to(sums, x.data + i * x.row, shape_.columns);
+      else
+        add_product_to(sums, x.data + i * x.row, z.data + i * z.row, shape_.columns);
     }
-    std::fill_n(columns, shape_.columns, T(0));
-    for (int64_t i = 0; i < height; ++i) add_to(columns, x + i * shape_.columns, shape_.columns);
-    add_to(total, columns, shape_.columns);
+    if (sums == columns) add_to(total, columns, shape_.columns);
   }
 
   const Shape shape_;

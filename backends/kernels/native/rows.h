@@ -1,4 +1,4 @@
-// Sums and maxima of rows, in four registers at a time.
+// Sums and maxima of rows, in four registers at a time, and softmax.
 
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace tangrad {
 
-// Of `kLong` elements by themselves: no long chain of roundings.
-template <typename T>
-TANGRAD_INLINE T sum_of(const T* x, int64_t size) {
+// Of the terms that begin at an index, or of one. `kLong` terms are added by themselves: no long chain of roundings.
+template <typename T, typename Terms, typename Term>
+TANGRAD_INLINE T sum_of_terms(int64_t size, const Terms& terms, const Term& term) {
   using Lanes = typename Vector<T>::Type;
   constexpr int64_t kLanes = Vector<T>::kSize, kGroup = 4 * kLanes, kLong = 64 * kGroup;
   double sum = 0;
@@ -19,11 +19,22 @@ TANGRAD_INLINE T sum_of(const T* x, int64_t size) {
   while (i + kGroup <= size) {
     Lanes sums[4] = {};
     for (const int64_t end = std::min(size, i + kLong); i + kGroup <= end; i += kGroup)
-      for (int64_t k = 0; k < 4; ++k) sums[k] += loaded(x + i + k * kLanes);
+      for (int64_t k = 0; k < 4; ++k) sums[k] += terms(i + k * kLanes);
     sum += folded((sums[0] + sums[1]) + (sums[2] + sums[3]), [](T a, T b) { return a + b; });
   }
-  for (; i < size; ++i) sum += x[i];
+  for (; i < size; ++i) sum += term(i);
   return static_cast<T>(sum);
+}
+
+template <typename T>
+TANGRAD_INLINE T sum_of(const T* x, int64_t size) {
+  return sum_of_terms<T>(size, [=](int64_t i) { return loaded(x + i); }, [=](int64_t i) { return x[i]; });
+}
+
+template <typename T>
+TANGRAD_INLINE T sum_of_products(const T* x, const T* z, int64_t size) {
+  return sum_of_terms<T>(
+      size, [=](int64_t i) { return loaded(x + i) * loaded(z + i); }, [=](int64_t i) { return x[i] * z[i]; });
 }
 
 // The greatest element that is no NaN.
@@ -52,6 +63,14 @@ TANGRAD_INLINE bool any_nan(const T* x, int64_t size) {
     most = bits > most ? bits : most;
   }
   return most > bits_as<Bits>(std::numeric_limits<T>::infinity());
+}
+
+// exp(x) / sum(exp(x)). NaN is no maximum, but makes the sum one, and so the row.
+TANGRAD_INLINE void softmax_row(const float* x, float* y, int64_t size) {
+  const float greatest = greatest_of(x, size);
+  for (int64_t i = 0; i < size; ++i) y[i] = exponential(x[i] - greatest);
+  const float share = 1 / sum_of(y, size);
+  for (int64_t i = 0; i < size; ++i) y[i] *= share;
 }
 
 }  // namespace tangrad

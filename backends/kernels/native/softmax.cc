@@ -12,13 +12,7 @@
 namespace tangrad {
 namespace {
 
-// NaN is no maximum, but makes the sum one, and so the row.
-TANGRAD_WIDE void softmax_of(const float* x, float* y, int64_t size) {
-  const float greatest = greatest_of(x, size);
-  for (int64_t i = 0; i < size; ++i) y[i] = exponential(x[i] - greatest);
-  const float share = 1 / sum_of(y, size);
-  for (int64_t i = 0; i < size; ++i) y[i] *= share;
-}
+TANGRAD_WIDE void softmax_of(const float* x, float* y, int64_t size) { softmax_row(x, y, size); }
 
 }  // namespace
 }  // namespace tangrad

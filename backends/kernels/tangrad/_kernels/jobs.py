@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from math import prod
@@ -259,6 +260,168 @@ def counts(operand: ShapedArray, indices: ShapedArray, params: Params) -> bool:
 def count(indices: ShapedArray, size: int, wrap: int = 0) -> Job:
     """How often each of `size` places comes, in `int32`; `wrap`: the size, where those below 0 count."""
     return Job("count", (NUMBERS[indices.dtype.name], prod(indices.shape), size, wrap))
+
+
+# --- programs over rows, see row_programs.py: what is an instruction in native/rows.cc, and what pays ---
+
+# How arrays are seen: all elements, one for each row, one for each column, one.
+ALL, OF_ROW, OF_COLUMN, ONE = range(4)
+OPERATIONS = {
+    "elementwise.add": 0,
+    "autodiff.add_any": 0,
+    "elementwise.sub": 1,
+    "elementwise.mul": 2,
+    "elementwise.square": 2,
+    "elementwise.integer_pow": 2,
+    "elementwise.div": 3,
+    "elementwise.max": 4,
+    "elementwise.min": 5,
+    "elementwise.neg": 6,
+    "elementwise.sqrt": 7,
+    "elementwise.exp": 8,
+    "elementwise.tanh": 9,
+    "elementwise.log": 13,
+    "elementwise.rsqrt": 14,
+}
+ADD, MULTIPLY, DIVIDE, NEGATE, EXP, TANH, LOG = 0, 2, 3, 6, 8, 9, 13
+ROW_SUM, ROW_MAXIMUM, COLUMN_SUM, SOFTMAX = 10, 11, 12, 15
+# Of what is multiplied, sums, and sums with something else.
+ROW_PRODUCT, COLUMN_PRODUCT, MULTIPLY_ADD = 16, 17, 18
+REDUCTIONS = {"reductions.reduce_sum": ROW_SUM, "reductions.reduce_max": ROW_MAXIMUM}
+
+
+class Limits(NamedTuple):
+    """Which groups of equations over rows pay on a backend.
+
+    Attributes:
+        elements, columns: arrays of fewer are left alone.
+        passes: so are groups of fewer instructions over all elements.
+        around: whether a group has to go on with what it finds of its rows (or have softmax): else it is left alone,
+            and so are the parts of it that are not connected with such.
+        reductions: groups with fewer are left alone; softmax has two. more: the same where there are `many` rows.
+    """
+
+    elements: int
+    columns: int
+    passes: int
+    around: bool
+    reductions: int = 0
+    more: int = 0
+    many: int = 0
+
+    def allow(self, rows: int, passes: int, reductions: int) -> bool:
+        """Whether a group pays."""
+        least = self.more if rows >= self.many else self.reductions
+        return passes >= self.passes and reductions >= least
+
+
+# NumPy goes through memory for each operation. XLA makes good loops of all but several sums of rows, one of which needs
+# the other: see docs/kernels-for-cpus.md. From 4,096 rows on it makes one of them, too, but not with sums of columns.
+LIMITS = {
+    "numpy": Limits(1 << 15, 2, 3, False),
+    "xla": Limits(1 << 12, 64, 3, True, reductions=2, more=3, many=1 << 12),
+}
+
+
+Instruction = tuple[Any, ...]  # operation, result, and three operands
+
+
+class RowPlan:
+    """The instructions of a group.
+
+    Attributes:
+        instructions: in order. kinds: how each of their results is seen.
+        operands: what holds the elements of each, with how they are seen -> its number.
+        results: those that the kernel gives.
+    """
+
+    def __init__(
+        self,
+        instructions: Sequence[Instruction],
+        kinds: Mapping[Any, int],
+        operands: Mapping[tuple[Any, int], int],
+        results: Sequence[Any],
+    ) -> None:
+        self.kinds, self.operands, self.results = dict(kinds), operands, results
+        self.instructions = self._join_products(instructions)
+
+    def plan(self, dtype: int, rows: int, columns: int) -> tuple[int, ...]:
+        """The plan, as native/rows.cc reads it, of arrays of these sizes."""
+        places, kinds = self._temporaries()
+        count = len(self.operands)
+        numbers: dict[Any, int] = {**self.operands, **{key: count + place for key, place in places.items()}}
+        numbers |= {var: count + len(kinds) + place for place, var in enumerate(self.results)}
+        code = []
+        for operation, *keys in self.instructions:
+            code += [operation, *[numbers[key] for key in keys]]
+        sizes = [dtype, rows, columns, count, len(kinds), len(self.results), len(self.instructions)]
+        seen = [*[kind for _, kind in self.operands], *kinds, *[self.kinds[var] for var in self.results]]
+        return (*sizes, *seen, *code)
+
+    def _join_products(self, instructions: Sequence[Instruction]) -> list[Instruction]:
+        """Products, and negative numbers, that one sum alone reads become part of it: one pass less over the rows."""
+        uses = Counter([key for _, _, *keys in instructions for key in set(keys)])
+        alone = {made[1]: made for made in instructions if uses[made[1]] == 1 and self.kinds[made[1]] == ALL}
+        for var in self.results:
+            alone.pop(var, None)
+        joined: list[Instruction] = []
+        gone: set[Any] = set()
+        for made in instructions:
+            operation, result, first, second, _ = made
+            inner = alone.get(first, made)
+            if operation == ROW_SUM and inner[0] == NEGATE:
+                gone.add(first)
+                total = result, "sum"
+                self.kinds[total] = OF_ROW
+                joined += [self._summed(operation, total, inner[2], alone, gone), (NEGATE, result, total, total, total)]
+            elif operation in (ROW_SUM, COLUMN_SUM):
+                joined.append(self._summed(operation, result, first, alone, gone))
+            elif operation == ADD and first != second:
+                joined.append(self._added(made, alone, gone))
+            else:
+                joined.append(made)
+        return [made for made in joined if made[1] not in gone]
+
+    def _summed(
+        self, operation: int, result: Any, key: Any, alone: dict[Any, Instruction], gone: set[Any]
+    ) -> Instruction:
+        product = alone.get(key)
+        if product is None or product[0] != MULTIPLY or not all([self._has_columns(part) for part in product[2:4]]):
+            return operation, result, key, key, key
+        gone.add(key)
+        return ROW_PRODUCT if operation == ROW_SUM else COLUMN_PRODUCT, result, *product[2:]
+
+    def _added(self, made: Instruction, alone: dict[Any, Instruction], gone: set[Any]) -> Instruction:
+        _, result, *keys, _ = made
+        for key, other in (keys, keys[::-1]):
+            product = alone.get(key)
+            if product is not None and product[0] == MULTIPLY:
+                gone.add(key)
+                return MULTIPLY_ADD, result, *sorted(product[2:4], key=self._has_columns, reverse=True), other
+        return made
+
+    def _has_columns(self, key: Any) -> bool:
+        """Whether there is a number for each column."""
+        return (self.kinds[key] if key in self.kinds else key[1]) in (ALL, OF_COLUMN)
+
+    def _temporaries(self) -> tuple[dict[Any, int], list[int]]:
+        """The temporary array of each result that is not one of the group, and their kinds: used again once dead."""
+        last = {key: place for place, (_, *keys) in enumerate(self.instructions) for key in keys}
+        kept = set(self.results)
+        free: dict[int, list[int]] = {ALL: [], OF_ROW: [], OF_COLUMN: []}
+        places: dict[Any, int] = {}
+        kinds: list[int] = []
+        for place, (_, result, *keys) in enumerate(self.instructions):
+            kind = self.kinds[result]
+            if result not in kept:
+                if not free[kind]:
+                    kinds.append(kind)
+                    free[kind].append(len(kinds) - 1)
+                places[result] = free[kind].pop()
+            for key in {*keys, result}:
+                if key in places and last[key] == place:
+                    free[self.kinds[key]].append(places[key])
+        return places, kinds
 
 
 JOBS: dict[str, Mapping[Primitive, Describe]] = {

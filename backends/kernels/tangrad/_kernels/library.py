@@ -1,4 +1,4 @@
-"""The compiled library and its functions, and the rules that those of kernels take the place of."""
+"""The compiled library and its functions, the rules that those of kernels take the place of, and the pass for rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tangrad.core import Primitive, RuleSet, rule_table
+from tangrad.core import ClosedJaxpr, HookContext, Primitive, RuleSet, hookimpl, rule_table
+from tangrad.core.settings import is_checking_values
 
 # Where the library is, for those who build it themselves: it goes before the one that the wheel has.
 VARIABLE = "TANGRAD_KERNELS_LIBRARY"
@@ -61,3 +62,26 @@ def replaced(kind: str, primitive: Primitive) -> Callable[..., Any]:
     for plugin in rule_table(kind).cell(primitive).overridden:
         return plugin.load().rules[primitive]
     return rule_table(kind.rpartition(".")[0])[primitive]
+
+
+class RowsPass:
+    """The pass that makes one call of equations over the rows of large arrays (`row_programs`), where there is one."""
+
+    def __init__(self) -> None:
+        self._has_kernels = library() is not None
+
+    @hookimpl
+    def tangrad_jaxpr_pass(self, closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None:
+        """The program with these calls; None where it has none, and for programs whose values are checked."""
+        is_on_cpu = context.platform == "cpu" and context.backend in ("numpy", "xla")
+        if not (self._has_kernels and is_on_cpu) or is_checking_values():
+            return None
+        try:
+            from tangrad._kernels.row_programs import with_rows
+        except ImportError:  # there are no composites
+            return None
+        return with_rows(closed_jaxpr, context.backend or "")
+
+
+vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = 3  # shorter programs have nothing that would gain
+rows_pass = RowsPass()

@@ -30,22 +30,22 @@ KIND = "lower.xla.cpu"
 NAMES = "tangrad_kernels.{}"  # by which programs call kernels
 
 
-def _is_here(ctx: Any) -> bool:
+def is_here(ctx: Any) -> bool:
     """Whether kernels may be called: partitioned over several devices, XLA would put every operand on each; a program
     that goes elsewhere may meet none there."""
-    return ctx.module.meshes is None and not ctx.module.is_portable
+    return ctx.module.meshes is None and ctx.module.parts is None and not ctx.module.is_portable
 
 
-def _call(ctx: object, job: Job, *operands: object, **params: object) -> Any:
+def call(ctx: object, job: Job, *operands: object, **params: object) -> Any:
     return ffi.ffi_lowering(target(job), lambda **_: _attributes(job))(ctx, *operands, **params)
 
 
 def _rule(primitive: Primitive, describe: Describe) -> Any:
     def lower(ctx: Any, *operands: object, **params: object) -> Any:
-        job = describe(*ctx.in_avals, **params) if _is_here(ctx) else None
+        job = describe(*ctx.in_avals, **params) if is_here(ctx) else None
         if job is None:
             return replaced(KIND, primitive)(ctx, *operands, **params)
-        return _call(ctx, job, *operands, **params)
+        return call(ctx, job, *operands, **params)
 
     return lower
 
@@ -74,11 +74,11 @@ def _function(primitive: Primitive, function: int, describe: Describe | None) ->
     else needs it."""
 
     def lower(ctx: Any, x: object, **params: object) -> Any:
-        begun = _chain(x) if _is_here(ctx) else None
+        begun = _chain(x) if is_here(ctx) else None
         if begun is not None and (describe is not None or number_of(ctx.out_aval, OF_FOLLOWING) is not None):
             (dtype, size, count, *functions), start = begun
             job = Job("chain", (dtype, size, count + 1, *functions, function))
-            return _call(ctx, job, start, **params)
+            return call(ctx, job, start, **params)
         if describe is None:
             return replaced(KIND, primitive)(ctx, x, **params)
         return _rule(primitive, describe)(ctx, x, **params)
@@ -113,7 +113,7 @@ def function_rules() -> RuleSet:
 def _scatter_add(ctx: Any, x: object, indices: object, updates: Any, **params: Any) -> Any:
     """One number, added to elements of a vector as often as the places say."""
     operand, places, _ = ctx.in_avals
-    number = _repeated(updates) if _is_here(ctx) and counts(operand, places, params) else None
+    number = _repeated(updates) if is_here(ctx) and counts(operand, places, params) else None
     if number is None:
         return replaced(KIND, scatter_add_p)(ctx, x, indices, updates, **params)
     job, one = count(places, operand.shape[0]), operand.update(shape=())

@@ -1,8 +1,9 @@
-"""Steps of NumPy's programs over the rows of large arrays, as one call of the kernel `rows`.
+"""Equations over the rows of large arrays as one call of the kernel `rows`.
 
-Sums, products and functions of elements, sums and maxima of rows, sums of columns, on arrays of one shape that are seen
-as (rows, columns), become a *group*, as far as what is between them does not stand in the way. NumPy reads and writes a
-whole array for each of them; the kernel goes through all of them with a few rows.
+Sums, products and functions of elements, sums, maxima and softmax of rows, sums of columns, on arrays of one shape that
+are seen as (rows, columns), become a *group*, as far as what is between them does not stand in the way. A backend reads
+and writes a whole array for each of them, or computes some of them again and again; the kernel goes through all of them
+with a few rows. A group is a composite, so that what has no kernel can do what it is made of.
 """
 
 from __future__ import annotations
@@ -14,284 +15,451 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._kernels.jobs import NUMBERS, Job
-from tangrad._kernels.library import replaced
-from tangrad._kernels.on_numpy import KIND, caller
-from tangrad.core import Primitive, ShapedArray
-from tangrad.core.settings import is_checking_values
-from tangrad.extend.backend_numpy import FRESH, Kernel, Method, Opaque, Program, Reduction, Step, Stored, Ufunc
-from tangrad.extend.lax import reduce_max_p, reduce_sum_p
+from tangrad._kernels.jobs import (
+    ALL,
+    COLUMN_SUM,
+    DIVIDE,
+    EXP,
+    LIMITS,
+    LOG,
+    MULTIPLY,
+    NUMBERS,
+    OF_COLUMN,
+    OF_ROW,
+    ONE,
+    OPERATIONS,
+    REDUCTIONS,
+    ROW_MAXIMUM,
+    ROW_SUM,
+    SOFTMAX,
+    TANH,
+    Instruction,
+    Limits,
+    RowPlan,
+    is_known,
+)
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var, dce_jaxpr
+from tangrad.extend.custom_rules import Attributes, composite_p
 
 if TYPE_CHECKING:
-    from tangrad.extend.backend_numpy import Lowering
-    from tangrad.typing import DType
+    from tangrad.typing import Atom, DType
 
-# As in native/rows.cc.
-ALL, OF_ROW, OF_COLUMN, ONE = range(4)
-OPERATIONS: dict[object, int] = {
-    np.add: 0,
-    np.subtract: 1,
-    np.multiply: 2,
-    np.divide: 3,
-    np.maximum: 4,
-    np.minimum: 5,
-    np.negative: 6,
-    np.sqrt: 7,
-    np.exp: 8,
-    np.tanh: 9,
-}
-OF_FLOATS = (np.exp, np.tanh)  # which the kernel has vectors of in single precision alone
-ROW_SUM, ROW_MAXIMUM, COLUMN_SUM = 10, 11, 12
+NAME = "tangrad.rows"  # of the composites
 
-ENOUGH = 1 << 15  # elements
+# What gives its operand, or its elements in another shape, and the parameter that has the places of its dimensions.
+SAME = frozenset({"structure.stop_gradient", "structure.reshape", "structure.squeeze"})
+SPREADING = {"structure.broadcast_in_dim": "broadcast_dimensions", "batching.broadcast_axis": "positions"}
+# Programs that are lowered where they stand, and looked into.
+LOOKED_INTO = frozenset(
+    {
+        "jit.jit",
+        "control_flow.scan",
+        "control_flow.while",
+        "control_flow.cond",
+        "checkpointing.remat",
+        "custom_rules.custom_jvp_call",
+        "custom_rules.custom_vjp_call",
+    }
+)
+
+ONE_KEY = (1.0).hex()  # numbers in the program are known by their text
 LONGEST = 1 << 16  # columns
-FEWEST = 3  # steps over all elements that pay for the call
-PATIENCE = 64  # steps after which a group is closed that nothing has joined
-MOST = 250  # instructions of a group
+PATIENCE = 64  # equations after which a group is closed that nothing has joined
+MOST, MOST_OPERANDS = 250, 60  # instructions of a group; operands, and results
 
-Instruction = tuple[int, Any, Any, Any]  # operation, result, operands
+Seen = tuple[Any, int]  # what holds the elements, an instruction's result or an operand, and how it is seen
 
 
 class Group:
-    """Steps that become one.
+    """Equations that become one.
 
     Attributes:
-        shape: of the arrays; kinds: of what its steps made.
-        before, after: steps on the way that go before it, and that need what it makes.
+        shape: of the arrays; seen: what its equations made, by variable.
+        before, after: equations on the way that go before it, and that need what it makes.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: DType, sources: dict[Var, JaxprEqn], members: set[int] | None = None
+    ) -> None:
         self.shape, self.dtype = shape, dtype
-        self.steps: list[Step] = []
-        self.before: list[Step] = []
-        self.after: list[Step] = []
-        self.kinds: dict[Stored, int] = {}
-        self.same: dict[Stored, Stored] = {}  # numbers of rows in another shape -> as they were made
-        self.operands: dict[tuple[Stored, int], int] = {}
+        self.eqns: list[JaxprEqn] = []
+        self.before: list[JaxprEqn] = []
+        self.after: list[JaxprEqn] = []
+        self.seen: dict[Var, Seen] = {}
+        self.kinds: dict[Any, int] = {}  # of results
+        self.operands: dict[Seen, int] = {}
         self.instructions: list[Instruction] = []
-        self.passes = 0
-        self._late: set[Stored] = set()  # what is made by steps behind it
+        self.passes = self.reductions = 0
+        self.around: set[Any] = set()  # results that go on with what was found of a row
+        self._spread: dict[Var, JaxprEqn] = {}  # equations that spread what is not from here
+        self._sources, self._members = sources, members
+        self._late: set[Atom] = set()  # what is made by equations behind it
         self._since = 0
 
     # --- what joins ------------------------------------------------------------------------------------------------
 
-    def take(self, step: Step) -> bool:
-        """Take a step, into the group or beside it. False: the group has to end before it."""
-        if step.effectful or self._since > PATIENCE or len(self.instructions) >= MOST:
+    def take(self, eqn: JaxprEqn) -> bool:
+        """Take an equation, into the group or beside it. False: the group has to end before it."""
+        full = max(len(self.operands), len(self.eqns)) >= MOST_OPERANDS or len(self.instructions) >= MOST
+        if eqn.effects or self._since > PATIENCE or full:
             return False
-        if self._late.isdisjoint(step.inputs) and self.join(step):
+        reads = _variables(eqn)
+        is_late = not self._late.isdisjoint(reads)
+        if not is_late and (self._members is None or id(eqn) in self._members) and self.join(eqn):
             self._since = 0
             return True
         self._since += 1
-        if self._late.isdisjoint(step.inputs) and self.kinds.keys().isdisjoint(step.inputs):
-            self.before.append(step)
+        if not is_late and self.seen.keys().isdisjoint(reads):
+            self.before.append(eqn)
         else:
-            self.after.append(step)
-            self._late.update(step.outputs)
+            self.after.append(eqn)
+            self._late.update(eqn.outvars)
         return True
 
-    def join(self, step: Step) -> bool:
-        """Make instructions of a step, if it is one of those."""
-        if step.several or step.outputs[0].dtype != self.dtype:
+    def join(self, eqn: JaxprEqn) -> bool:
+        """Make instructions of an equation, if it is one of those."""
+        name = eqn.primitive.identity
+        if len(eqn.outvars) != 1 or getattr(eqn.outvars[0].aval, "dtype", None) != self.dtype:
             return False
-        function, (result,) = step.function, step.outputs
-        if type(function) is Ufunc:
-            made = self._elementwise(function.ufunc, step.inputs, result)
-        elif isinstance(function, Method):
-            made = function.name == "reshape" and self._reshaped(step.inputs[0], result)
+        (result,) = eqn.outvars
+        if name in OPERATIONS:
+            made = self._elementwise(OPERATIONS[name], eqn, result)
+        elif name in REDUCTIONS:
+            made = self._reduction(REDUCTIONS[name], eqn, result)
+        elif name == "activations.softmax":
+            made = self._softmax(eqn, result)
         else:
-            made = self._reduction(function, step.inputs[0], result)
+            made = self._same(eqn, result)
         if made:
-            self.steps.append(step)
+            self.eqns.append(eqn)
         return made
 
-    def _elementwise(self, ufunc: object, inputs: Sequence[Stored], result: Stored) -> bool:
-        operation = OPERATIONS.get(np.multiply if ufunc is np.square else ufunc)
-        if operation is None or (ufunc in OF_FLOATS and self.dtype != np.float32):
+    def _elementwise(self, operation: int, eqn: JaxprEqn, result: Var) -> bool:
+        if eqn.params.get("y", 2) not in (2, 3):
             return False
-        kind = ALL if result.shape == self.shape else OF_ROW
-        kinds = [found for stored in inputs if (found := self._kind(stored, result)) is not None]
-        if len(kinds) < len(inputs) or (kind == OF_ROW and not self._are_rows(result.shape, inputs, kinds)):
+        kind = ALL if result.aval.shape == self.shape else OF_ROW
+        of_floats = kind == ALL and self.dtype != np.float32  # which vectors there are of in single precision alone
+        if (operation == LOG and kind == ALL) or (operation in (EXP, TANH) and of_floats):
             return False
-        if any([self.kinds.get(stored, found) != found for stored, found in zip(inputs, kinds)]):
-            return False  # a number for each row where one for each column would meet the array
-        if kind == ALL and all([found == ONE for found in kinds]):
+        found = [self._read(atom, result.aval.shape) for atom in eqn.invars]
+        reads = [read for read in found if read is not None]
+        if len(reads) < len(found) or not self._are_seen(kind, result.aval.shape, reads):
             return False
-        reads = [self._operand(stored, found) for stored, found in zip(inputs, kinds)]
-        self._append(operation, result, kind, reads[0], reads[-1])
+        same = _multiplied_by_one(operation, reads)
+        if same is not None and same[0] in self.kinds:
+            self.seen[result] = same
+            return True
+        first, last = self._operand(reads[0]), self._operand(reads[-1])
+        if eqn.params.get("y") == 3:
+            square = (result, "square")
+            self._append(operation, square, kind, first, first)
+            first = square
+        self._append(operation, result, kind, first, last)
+        if kind == ALL and any([self.kinds.get(key) == OF_ROW for key, _ in reads]):
+            self.around.add(result)
+        self.seen[result] = result, kind
         return True
 
-    def _are_rows(self, shape: tuple[int, ...], inputs: Sequence[Stored], kinds: Sequence[int]) -> bool:
-        """Whether a step is over numbers of rows, one of them at least from here: else it may be over columns."""
-        if shape not in (self.shape[:-1], (*self.shape[:-1], 1)):
-            return False
-        own = [stored for stored in inputs if self.kinds.get(stored) == OF_ROW]
-        return bool(own) and all([kind in (OF_ROW, ONE) for kind in kinds])
+    def _are_seen(self, kind: int, shape: tuple[int, ...], reads: Sequence[Seen]) -> bool:
+        """Whether a result may be had of what it is computed of.
 
-    def _kind(self, stored: Stored, result: Stored) -> int | None:
-        """How an operand is seen from a result to which it broadcasts."""
-        if stored.dtype != self.dtype:
+        Numbers of rows are, if one of them at least is from here: else they may be numbers of columns.
+        """
+        if kind == ALL:
+            return any([found != ONE for _, found in reads])
+        if not self._is_of_rows(shape):
+            return False
+        return all([found in (OF_ROW, ONE) for _, found in reads]) and any([key in self.kinds for key, _ in reads])
+
+    def _read(self, atom: Atom, shape: tuple[int, ...]) -> Seen | None:
+        """How an operand is seen from a result of a shape."""
+        aval = atom.aval
+        if type(atom) is Literal:
+            return (float(atom.val).hex(), ONE) if aval.dtype == self.dtype else None
+        if atom in self.seen:
+            return self.seen[atom]
+        if aval.dtype != self.dtype:
             return None
-        shape = stored.shape
-        if prod(shape) == 1:
-            return self.kinds.get(stored, ONE)
-        if result.shape != self.shape:
-            return OF_ROW if shape == result.shape else None
-        if shape == self.shape:
-            return ALL
-        padded = (1,) * (len(self.shape) - len(shape)) + shape
-        if padded == (*self.shape[:-1], 1):
-            return OF_ROW
-        return OF_COLUMN if padded == (*[1] * (len(self.shape) - 1), self.shape[-1]) else None
+        if prod(aval.shape) == 1:
+            return atom, ONE
+        if shape != self.shape:
+            return (atom, OF_ROW) if aval.shape == shape else None
+        source = self._sources.get(atom)
+        if source is None:
+            return (atom, ALL) if aval.shape == shape else None
+        found = self._of_source(source)
+        if found is not None:
+            self._spread[atom] = source
+        return found
 
-    def _reshaped(self, x: Stored, result: Stored) -> bool:
-        """Numbers of rows in another shape."""
-        if self.kinds.get(x) != OF_ROW or result.shape not in (self.shape[:-1], (*self.shape[:-1], 1)):
+    def _of_source(self, source: JaxprEqn) -> Seen | None:
+        """What is spread, as it is before: what cannot be is not for the kernel, which would have it in memory."""
+        dimensions = SPREADING.get(source.primitive.identity)
+        if dimensions is None or not self.seen.keys().isdisjoint(_variables(source)):
+            return None
+        (atom,) = source.invars
+        kind = self._kind_of_spread(atom.aval.shape, source.params[dimensions])
+        if kind is None:
+            return None
+        return (float(atom.val).hex() if type(atom) is Literal else atom), kind
+
+    def _kind_of_spread(self, shape: tuple[int, ...], dimensions: Sequence[int]) -> int | None:
+        last = len(self.shape) - 1
+        places = [place for size, place in zip(shape, dimensions) if size != 1]
+        if not places:
+            return ONE
+        if places == [last]:
+            return OF_COLUMN
+        return OF_ROW if places == [place for place in range(last) if self.shape[place] != 1] else None
+
+    def _same(self, eqn: JaxprEqn, result: Var) -> bool:
+        """Numbers from here in another shape: of rows, or spread over them."""
+        own = [var for var in _variables(eqn) if var in self.seen]
+        if len(eqn.invars) != 1 or not own or (eqn.primitive.name == "reshape" and eqn.params["dimensions"]):
             return False
-        self.kinds[result] = OF_ROW
-        self.same[result] = self.same.get(x, x)
+        (x,) = own
+        name, shape = eqn.primitive.identity, result.aval.shape
+        key, kind = self.seen[x]
+        if name in SPREADING and shape == self.shape:
+            if kind != OF_ROW or self._kind_of_spread(x.aval.shape, eqn.params[SPREADING[name]]) != OF_ROW:
+                return False
+        elif name not in SAME and name not in SPREADING:
+            return False
+        elif shape != x.aval.shape:
+            if kind != OF_ROW or not (self._is_of_rows(x.aval.shape) and self._is_of_rows(shape)):
+                return False
+        self.seen[result] = key, kind
         return True
 
-    def _reduction(self, function: object, x: Stored, result: Stored) -> bool:
-        ufunc, axes = _reduced(function)
-        if ufunc is None or x.shape != self.shape or x.dtype != self.dtype:
+    def _is_of_rows(self, shape: tuple[int, ...]) -> bool:
+        return shape in (self.shape[:-1], (*self.shape[:-1], 1))
+
+    def _reduction(self, operation: int, eqn: JaxprEqn, result: Var) -> bool:
+        (x,) = eqn.invars
+        axes, last = tuple(eqn.params["axes"]), len(self.shape) - 1
+        if x.aval.shape != self.shape:  # of one number
+            if axes != (last,) or x.aval.shape != (*self.shape[:-1], 1) or type(x) is Literal or x not in self.seen:
+                return False
+            self.seen[result] = self.seen[x]
+            return True
+        read = self._read(x, self.shape)
+        if read is None or read[1] != ALL:
             return False
-        axes, rank = tuple(axes), len(self.shape)
-        if axes == (rank - 1,) and ufunc in (np.add, np.maximum):
-            operation, kind = (ROW_SUM if ufunc is np.add else ROW_MAXIMUM), OF_ROW
-        elif axes == tuple(range(rank - 1)) and ufunc is np.add:
+        if axes == (last,):
+            kind = OF_ROW
+        elif axes == tuple(range(last)) and operation == ROW_SUM:
             operation, kind = COLUMN_SUM, OF_COLUMN
             self._late.add(result)
         else:
             return False
-        operand = self._operand(x, ALL)
+        operand = self._operand(read)
         self._append(operation, result, kind, operand, operand)
+        self.seen[result] = result, kind
         return True
 
-    def _operand(self, stored: Stored, kind: int) -> Any:
-        if stored in self.kinds:
-            return self.same.get(stored, stored)
-        self.operands.setdefault((stored, kind), len(self.operands))
-        return stored, kind
+    def _softmax(self, eqn: JaxprEqn, result: Var) -> bool:
+        read = self._read(eqn.invars[0], self.shape) if result.aval.shape == self.shape else None
+        if read is None or read[1] != ALL or self.dtype != np.float32:
+            return False
+        if tuple(eqn.params["axes"]) != (len(self.shape) - 1,):
+            return False
+        operand = self._operand(read)
+        self._append(SOFTMAX, result, ALL, operand, operand)
+        self.around.add(result)
+        self.seen[result] = result, ALL
+        return True
 
-    def _append(self, operation: int, result: Stored, kind: int, first: object, second: object) -> None:
+    def _operand(self, read: Seen) -> Any:
+        if read[0] in self.kinds:
+            return read[0]
+        self.operands.setdefault(read, len(self.operands))
+        return read
+
+    def _append(self, operation: int, result: Any, kind: int, first: object, second: object) -> None:
         self.kinds[result] = kind
-        self.instructions.append((operation, result, first, second))
-        self.passes += kind == ALL or operation in (ROW_SUM, ROW_MAXIMUM, COLUMN_SUM)
+        self.instructions.append((operation, result, first, second, first))
+        is_reduction = operation in (ROW_SUM, ROW_MAXIMUM, COLUMN_SUM)
+        self.passes += kind == ALL or is_reduction
+        self.reductions += 2 if operation == SOFTMAX else is_reduction
 
     # --- what becomes of it ----------------------------------------------------------------------------------------
 
-    def fused(self, uses: Counter[Stored]) -> Step:
-        """The one step. `uses`: how often what all steps make is read, by whomever."""
-        inner = Counter([stored for step in self.steps for stored in step.inputs])
-        outputs = [stored for stored in self.kinds if uses[stored] > inner[stored]]
-        first = {stored: self.same.get(stored, stored) for stored in outputs}
-        results = list(dict.fromkeys(first.values()))
-        plan = self._plan(results)
-        avals = [ShapedArray(stored.shape, stored.dtype) for stored in results]
-        run = caller(Job("rows", plan), avals)
-        others = [(results.index(first[stored]), stored.shape) for stored in outputs if stored not in results]
-        kept = [stored for stored in outputs if stored in results]
-        places = [results.index(stored) for stored in kept]
+    def members_around(self) -> set[int]:
+        """The equations that are connected with what goes on with numbers of rows."""
+        parent: dict[Any, Any] = {}
 
-        def call(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-            found = run(*arrays)
-            # Each in memory of its own.
-            copies = [found[place].reshape(shape).copy() for place, shape in others]
-            return (*[found[place] for place in places], *copies)
+        def root(key: Any) -> Any:
+            while parent.get(key, key) != key:
+                key = parent[key]
+            return key
 
-        call.__name__ = "rows"
-        made = [*kept, *[stored for stored in outputs if stored not in results]]
-        names = "+".join(dict.fromkeys([str(step.primitive) for step in self.steps]))
-        return Step(Opaque(call, FRESH), tuple([stored for stored, _ in self.operands]), made, True, False, names)
+        for _, result, *keys in self.instructions:
+            for key in keys:
+                if key in self.kinds:
+                    parent[root(key)] = root(result)
+        wanted = {root(key) for key in self.around}
+        return {id(eqn) for eqn in self.eqns if root(self.seen[eqn.outvars[0]][0]) in wanted}
 
-    def _plan(self, results: Sequence[Stored]) -> tuple[int, ...]:
-        places, kinds = self._temporaries(results)
-        count = len(self.operands)
-        numbers: dict[Any, int] = {**self.operands, **{stored: count + place for stored, place in places.items()}}
-        numbers |= {stored: count + len(kinds) + place for place, stored in enumerate(results)}
-        code = []
-        for operation, result, first, second in self.instructions:
-            code += [operation, numbers[result], numbers[first], numbers[second]]
-        rows, columns = prod(self.shape[:-1]), self.shape[-1]
-        sizes = [NUMBERS[self.dtype.name], rows, columns, count, len(kinds), len(results), len(self.instructions)]
-        seen = [*[kind for _, kind in self.operands], *kinds, *[self.kinds[stored] for stored in results]]
-        return (*sizes, *seen, *code)
+    def fused(self, uses: Counter[Var]) -> list[JaxprEqn]:
+        """The one equation, and behind it what gives its results in other shapes.
 
-    def _temporaries(self, results: Sequence[Stored]) -> tuple[dict[Stored, int], list[int]]:
-        """The temporary array of each result that is not one of the group, and their kinds: used again once dead."""
-        last = {stored: place for place, (_, *atoms) in enumerate(self.instructions) for stored in atoms}
-        free: dict[int, list[int]] = {ALL: [], OF_ROW: []}
-        places: dict[Stored, int] = {}
-        kinds: list[int] = []
-        for place, (_, result, first, second) in enumerate(self.instructions):
-            kind = self.kinds[result]
-            if result not in results:
-                if not free[kind]:
-                    kinds.append(kind)
-                    free[kind].append(len(kinds) - 1)
-                places[result] = free[kind].pop()
-            for stored in {first, second, result}:
-                if stored in places and last[stored] == place:
-                    free[self.kinds[stored]].append(places[stored])
-        return places, kinds
+        `uses`: how often what all equations make is read.
+        """
+        inner = Counter([var for eqn in self.eqns for var in _variables(eqn)])
+        needed = {var for var in self.seen if uses[var] > inner[var]}
+        again: list[JaxprEqn] = []
+        for eqn in reversed(self.eqns):
+            (var,) = eqn.outvars
+            if var in needed and var not in self.kinds:
+                needed.discard(var)
+                needed.update([atom for atom in _variables(eqn) if atom in self.seen])
+                again.insert(0, eqn)
+        results = [var for var in self.kinds if type(var) is not tuple and var in needed]
+        number = ShapedArray((), self.dtype)
+        given = [Literal(float.fromhex(key), number) if type(key) is str else key for key, _ in self.operands]
+        program = self._program(given, results)
+        made = RowPlan(self.instructions, self.kinds, self.operands, results)
+        plan = made.plan(NUMBERS[self.dtype.name], prod(self.shape[:-1]), self.shape[-1])
+        attributes = Attributes(NAME, {"plan": plan})
+        params = {"jaxpr": program, "name": NAME, "version": 0, "attributes": attributes}
+        return [JaxprEqn(composite_p, given, results, params, source_info=self.eqns[0].source_info), *again]
 
-
-def _reduced(function: object) -> tuple[Any, Any]:
-    """The ufunc and the axes of a reduction; (None, None) for others."""
-    if isinstance(function, Reduction):
-        axes = function.axes
-        return (None, None) if axes is None else (function.ufunc, (axes,) if isinstance(axes, int) else axes)
-    key = function.key if isinstance(function, Opaque) else None
-    if isinstance(key, tuple) and key[:1] in (("summed",), ("widened",)):
-        return (np.add if key[0] == "summed" else getattr(key[1], "__self__", np.add)), key[-1]
-    return None, None
+    def _program(self, given: Sequence[Atom], results: Sequence[Var]) -> ClosedJaxpr:
+        """What the group does, of its operands."""
+        arguments = [Var(atom.aval) for atom in given]
+        own: dict[Atom, Var] = {atom: var for atom, var in zip(given, arguments) if type(atom) is not Literal}
+        equations = []
+        read = {var for eqn in self.eqns for var in _variables(eqn)}
+        spread = [eqn for var, eqn in self._spread.items() if var in read]
+        for eqn in (*spread, *self.eqns):
+            inputs = [atom if type(atom) is Literal else own[atom] for atom in eqn.invars]
+            outputs = [Var(var.aval) for var in eqn.outvars]
+            own.update(zip(eqn.outvars, outputs))
+            equations.append(eqn.replace(invars=inputs, outvars=outputs))
+        return ClosedJaxpr(Jaxpr([], arguments, [own[var] for var in results], equations, debug_name="rows"))
 
 
-def _begun(step: Step) -> Group | None:
-    """A group that begins with a step."""
-    seen = step.inputs[0] if _reduced(step.function)[0] is not None else step.outputs[0] if step.outputs else None
-    if seen is None or step.effectful or len(seen.shape) < 2 or seen.dtype not in (np.float32, np.float64):
+def _multiplied_by_one(operation: int, reads: Sequence[Seen]) -> Seen | None:
+    if len(reads) == 2 and operation in (MULTIPLY, DIVIDE) and reads[1][0] == ONE_KEY:
+        return reads[0]
+    return reads[1] if len(reads) == 2 and operation == MULTIPLY and reads[0][0] == ONE_KEY else None
+
+
+def _variables(eqn: JaxprEqn) -> list[Var]:
+    return [atom for atom in eqn.invars if type(atom) is not Literal]
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+
+def _begun(
+    eqn: JaxprEqn, limits: Limits, sources: dict[Var, JaxprEqn], members: set[int] | None = None
+) -> Group | None:
+    """A group that begins with an equation."""
+    name = eqn.primitive.identity
+    if name not in OPERATIONS and name not in REDUCTIONS and name != "activations.softmax":
         return None
-    if not 1 < seen.shape[-1] <= LONGEST or prod(seen.shape) < ENOUGH:
+    aval: Any = eqn.invars[0].aval if name in REDUCTIONS else eqn.outvars[0].aval
+    if len(aval.shape) < 2 or eqn.effects or aval.dtype not in (np.float32, np.float64):
         return None
-    group = Group(seen.shape, seen.dtype)
-    return group if group.join(step) else None
+    if not limits.columns <= aval.shape[-1] <= LONGEST or prod(aval.shape) < limits.elements:
+        return None
+    group = Group(tuple(aval.shape), aval.dtype, sources, members)
+    return group if group.join(eqn) else None
 
 
-def fuse_rows(program: Program) -> None:
-    """Replace groups of steps by calls of the kernel."""
-    if program.plan is not None or is_checking_values():
-        return
-    uses = Counter([stored for step in program.steps for stored in step.inputs] + program.outputs)
-    done: list[Step] = []
-    waiting = program.steps[::-1]
+def _grouped(eqn: JaxprEqn, waiting: list[JaxprEqn], limits: Limits, sources: dict[Var, JaxprEqn]) -> Group | None:
+    """The group that begins with an equation, if it pays; what it takes is taken from the end of those that wait."""
+    group = _begun(eqn, limits, sources)
+    if group is None:
+        return None
+    count = len(waiting)
+    while count and group.take(waiting[count - 1]):
+        count -= 1
+    if limits.around:
+        members = group.members_around()
+        if id(eqn) not in members:
+            return None
+        if len(members) < len(group.eqns):
+            taken = waiting[count:]
+            group = _begun(eqn, limits, sources, members)
+            assert group is not None
+            for other in reversed(taken):
+                group.take(other)
+    if not limits.allow(prod(group.shape[:-1]), group.passes, group.reductions):
+        return None
+    del waiting[count:]
+    return group
+
+
+def _with_groups(jaxpr: Jaxpr, limits: Limits) -> Jaxpr | None:
+    """A program with its groups; None where it has none."""
+    if not limits.around and not any([eqn.primitive.identity in REDUCTIONS for eqn in jaxpr.eqns]):
+        return None
+    if not any([_is_large(eqn, limits) for eqn in jaxpr.eqns]):
+        return None
+    thin, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
+    uses = Counter([var for eqn in thin.eqns for var in _variables(eqn)])
+    uses.update([atom for atom in thin.outvars if type(atom) is not Literal])
+    sources = {eqn.outvars[0]: eqn for eqn in thin.eqns if eqn.primitive.identity in (*SPREADING, "structure.iota")}
+    done: list[JaxprEqn] = []
+    waiting = thin.eqns[::-1]
+    found = False
     while waiting:
-        step = waiting.pop()
-        group = _begun(step)
+        eqn = waiting.pop()
+        group = _grouped(eqn, waiting, limits, sources)
         if group is None:
-            done.append(step)
+            done.append(eqn)
             continue
-        order = [step]
-        while waiting and group.take(waiting[-1]):
-            order.append(waiting.pop())
-        if group.passes < FEWEST:
-            done.append(step)
-            waiting += order[:0:-1]
-            continue
-        done += [*group.before, group.fused(uses)]
+        found = True
+        done += [*group.before, *group.fused(uses)]
         waiting += group.after[::-1]
-    program.steps = done
+    return thin.replace(eqns=done) if found else None
 
 
-def _asking(primitive: Primitive) -> Kernel:
-    """The rule that there is, for programs in which rows are looked for then."""
-
-    def emit(ctx: Lowering, x: object, **params: object) -> Any:
-        ctx.program.rewrites[fuse_rows] = None
-        return replaced(KIND, primitive)(ctx, x, **params)
-
-    return Kernel(emit)
+def _is_large(eqn: JaxprEqn, limits: Limits) -> bool:
+    shape = getattr(eqn.outvars[0].aval, "shape", ()) if len(eqn.outvars) == 1 else ()
+    return len(shape) > 1 and prod(shape) >= limits.elements
 
 
-REDUCTIONS = {primitive: _asking(primitive) for primitive in (reduce_sum_p, reduce_max_p)}
+class _Rewriting:
+    """One run of the pass. `programs`: what was made of programs within, by identity; they are kept alive."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._programs: dict[int, tuple[ClosedJaxpr, ClosedJaxpr]] = {}
+
+    def program(self, closed: ClosedJaxpr) -> ClosedJaxpr:
+        found = self._programs.get(id(closed))
+        if found is None:
+            found = self._programs[id(closed)] = closed, self._made(closed)
+        return found[1]
+
+    def _made(self, closed: ClosedJaxpr) -> ClosedJaxpr:
+        jaxpr, equations = closed.jaxpr, [self._equation(eqn) for eqn in closed.eqns]
+        if any([new is not eqn for new, eqn in zip(equations, jaxpr.eqns)]):
+            jaxpr = jaxpr.replace(eqns=equations)
+        jaxpr = _with_groups(jaxpr, self._limits) or jaxpr
+        return closed if jaxpr is closed.jaxpr else ClosedJaxpr(jaxpr, closed.consts)
+
+    def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
+        if not eqn.params or eqn.primitive.identity not in LOOKED_INTO:
+            return eqn
+        params = {name: self._value(value) for name, value in eqn.params.items()}
+        return eqn.replace(params=params) if any([params[name] is not eqn.params[name] for name in params]) else eqn
+
+    def _value(self, value: object) -> object:
+        if isinstance(value, ClosedJaxpr):
+            return self.program(value)
+        if type(value) is not tuple:
+            return value
+        items = tuple([self._value(item) for item in value])
+        return items if any([new is not item for new, item in zip(items, value)]) else value
+
+
+def with_rows(closed: ClosedJaxpr, backend: str) -> ClosedJaxpr | None:
+    """A program with calls for its groups; None where it has none, or sizes are symbols."""
+    if not all([is_known(aval) for aval in closed.in_avals if isinstance(aval, ShapedArray)]):
+        return None
+    found = _Rewriting(LIMITS[backend]).program(closed)
+    return None if found is closed else found

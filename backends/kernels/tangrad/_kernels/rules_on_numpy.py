@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING, WINDOWS
 from tangrad._kernels.on_numpy import FUNCTIONS, rule_set
-from tangrad._kernels.row_programs import REDUCTIONS
 
 functions = rule_set({}, FUNCTIONS)
-reductions = rule_set(RUNNING, REDUCTIONS)
+reductions = rule_set(RUNNING)
 ordering = rule_set(SORTING)
 decompositions = rule_set(FACTORS)
 windows = rule_set(WINDOWS)

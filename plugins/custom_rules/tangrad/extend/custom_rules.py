@@ -7,7 +7,7 @@ __getattr__, __dir__ = door(
     {
         "tangrad._custom_rules.checkpoint.division": "Recomputation",
         "tangrad._custom_rules.checkpoint.primitives": "name_p remat_p",
-        "tangrad._custom_rules.composites": "composite_p",
+        "tangrad._custom_rules.composites": "Attributes composite_p",
         "tangrad._custom_rules.forward": "custom_jvp",
         "tangrad._custom_rules.primitives": "custom_vjp_call_p",
         "tangrad._custom_rules.reverse": "custom_vjp",
