@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "xla_handler.h"
 
@@ -29,15 +30,56 @@ inline int64_t clamped(const Table& table, Index index) {
   return std::clamp<int64_t>(wrapped, 0, table.size - 1);
 }
 
+#if defined(TANGRAD_AVX512_BEGIN)
+TANGRAD_AVX512_BEGIN
+
+inline void collect(const uint32_t* x, __m512i places, uint32_t* out) {
+  _mm512_storeu_si512(out, _mm512_i32gather_epi32(places, x, 4));
+}
+
+inline void collect(const uint64_t* x, __m512i places, uint64_t* out) {
+  _mm512_storeu_si512(out, _mm512_i32gather_epi64(_mm512_castsi512_si256(places), x, 8));
+  _mm512_storeu_si512(out + 8, _mm512_i32gather_epi64(_mm512_extracti64x4_epi64(places, 1), x, 8));
+}
+
+// Sixteen elements at a time, so long as their places are inside; returns how many were taken.
+template <typename T>
+int64_t take_widely(const Table& table, const int32_t* places, T* out, int64_t count) {
+  const T* x = reinterpret_cast<const T*>(table.rows);
+  const __m512i size = _mm512_set1_epi32(static_cast<int>(table.size));
+  const __m512i wrap = _mm512_set1_epi32(static_cast<int>(table.wrap));
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m512i given = _mm512_loadu_si512(places + i);
+    const __m512i place = _mm512_mask_add_epi32(given, _mm512_movepi32_mask(given), given, wrap);
+    if (_mm512_cmplt_epu32_mask(place, size) != 0xffff) break;
+    collect(x, place, out + i);
+  }
+  return i;
+}
+
+TANGRAD_AVX512_END
+#endif
+
 template <typename T, typename Index>
 void take_elements(const Table& table, const Index* places, T* out, int64_t count) {
   const T* x = reinterpret_cast<const T*>(table.rows);
   const uint64_t size = static_cast<uint64_t>(table.size);
   T fill;
   std::memcpy(&fill, &table.fill, sizeof(T));
-  for (int64_t i = 0; i < count; ++i) {
-    const uint64_t place = place_of(places[i], table.wrap);
-    out[i] = place < size ? x[place] : table.clamp ? x[clamped(table, places[i])] : fill;
+  int64_t i = 0, end = count;
+  while (i < count) {
+#if defined(TANGRAD_AVX512_BEGIN)
+    if constexpr (std::is_same_v<Index, int32_t>)
+      if (has_avx512() && table.size < int64_t{1} << 31) {
+        i += take_widely(table, places + i, out + i, count - i);
+        end = std::min(count, i + 16);  // with one that is outside
+      }
+#endif
+    for (; i < end; ++i) {
+      const uint64_t place = place_of(places[i], table.wrap);
+      out[i] = place < size ? x[place] : table.clamp ? x[clamped(table, places[i])] : fill;
+    }
   }
 }
 
