@@ -769,6 +769,17 @@ def test_parts_are_cut_along_axes_that_are_not_mapped(wrap: Callable[..., Any], 
         assert spec_of(found) == spec
 
 
+def test_maps_refuse_shares_but_take_what_is_summed_of_them() -> None:
+    x = shares()
+    doubled = tangrad.shard_map(lambda part: part * 2, mesh=EXPLICIT, in_specs=P(), out_specs=P())
+    for run in (doubled, tangrad.jit(doubled)):
+        assert_equal(run(x), numbers((8, 8)) * 2)
+    for specs in ({"in_specs": SHARES, "out_specs": P()}, {"in_specs": P(), "out_specs": SHARES}):
+        for checks in (True, False):
+            with pytest.raises(NotImplementedError, match="within shard_map there are none yet"):
+                tangrad.shard_map(lambda part: part, mesh=EXPLICIT, check_vma=checks, **specs)(x)
+
+
 def _cuts(spec: P) -> list[tuple[Any, ...]]:
     return [() if axis is None else (axis,) for axis in spec]
 

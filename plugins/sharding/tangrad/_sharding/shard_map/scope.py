@@ -124,6 +124,11 @@ def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[Hashable,
     """A spec as a sharding. Raises TypeError for what is no spec, ValueError for axes that are not mapped here."""
     if not isinstance(spec, PartitionSpec):
         raise TypeError(f"shard_map: {what} must be partition specs, or trees of them, got {spec!r}")
+    if spec.unreduced:
+        raise NotImplementedError(
+            f"shard_map: {what} has {spec}, by which devices have shares of a value: within shard_map there are none "
+            f"yet; combine them around it: tangrad.sharding.reshard(x, P(...)), or lax.psum inside"
+        )
     sharding = NamedSharding(mesh, spec)
     for axis in mentioned(sharding):
         if axis not in manual:
