@@ -81,6 +81,8 @@ class Limits:
         groups: whether several short periods may make one region.
         spent: incomplete copies at the ends that would compute more in vain, as a part of what the others compute; none
             with 0.
+        again: whether regions compute again what is cheap, rather than others handing it on: it is for compilers that
+            fuse.
         loop: chains without contractions that would spare fewer equations as loops.
         steps: loops of fewer steps.
         stack: loops that stack more bytes; `long_stack`: those of `long` steps or more.
@@ -94,6 +96,7 @@ class Limits:
     steady: bool = False
     groups: bool = True
     spent: float = 0.05
+    again: bool = False
     loop: float = inf
     steps: int = 2
     stack: float = inf
@@ -122,10 +125,19 @@ FEWEST = 4  # with fewer equations nothing repeats itself: a copy has two
 # Measured: see docs/compiling.md. XLA fuses a short chain with its gradient, and computes residuals again: that is
 # faster than memory. Of a long one it computes them again and again, in time that grows with the square of the length.
 MEASURED = Limits(
-    program=160, region=20, saved=80, steady=True, loop=240, steps=32, stack=8e6, long=1000, long_stack=256e6
+    program=160,
+    region=20,
+    saved=80,
+    steady=True,
+    again=True,
+    loop=240,
+    steps=32,
+    stack=8e6,
+    long=1000,
+    long_stack=256e6,
 )
 # A function of NumPy's calls makes arrays for all that it returns, where the whole program overwrites: 48 small blocks
 # took 1.4 times as long, layers of 80 equations no longer.
 MEASURED_ON_NUMPY = Limits(program=160, region=60, saved=80, groups=False)
 # For tests: every repetition becomes a region, whether it pays or not.
-NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True, steady=True, spent=inf, loop=4)
+NONE = Limits(program=2, region=1, saved=1, per_product=inf, windows=True, steady=True, spent=inf, again=True, loop=4)

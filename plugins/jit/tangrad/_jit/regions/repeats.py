@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,46 +109,6 @@ def _true_runs(flags: np.ndarray) -> Iterator[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     for start, end in edges.reshape(-1, 2):
         yield int(start), int(end - start)
-
-
-TAKES_A_PART = frozenset({"structure.slice"})
-FAMILY = 4  # so many equations of one primitive and types, and each of few of them: they differ from step to step
-
-
-def parts_first(equations: list[JaxprEqn], numbers: Sequence[int]) -> list[JaxprEqn]:
-    """The equations, with those that take a part at a place of their own as early as can be.
-
-    Args:
-        numbers: the structure of each equation.
-    """
-    early = _varying(equations, numbers)
-    if not early:
-        return equations
-    places = {var: at for at, equation in enumerate(equations) if at not in early for var in equation.outvars}
-    waiting: dict[int, list[JaxprEqn]] = {}
-    for at in early:  # in order: one may take a part of what another took
-        equation = equations[at]
-        place = max([places.get(atom, -1) for atom in equation.invars if type(atom) is not Literal], default=-1)
-        waiting.setdefault(place, []).append(equation)
-        places.update(dict.fromkeys(equation.outvars, place))
-    ordered = waiting.get(-1, [])
-    for at, equation in enumerate(equations):
-        if at not in early:
-            ordered += [equation, *waiting.get(at, ())]
-    return ordered
-
-
-def _varying(equations: Sequence[JaxprEqn], numbers: Sequence[int]) -> dict[int, None]:
-    """The positions of such equations: many are alike but for their parameters, and few are equal."""
-    found = [at for at, equation in enumerate(equations) if equation.primitive.identity in TAKES_A_PART]
-    alike = Counter([_types(equations[at]) for at in found])
-    equal = Counter([numbers[at] for at in found])
-    few = [at for at in found if FAMILY * equal[numbers[at]] <= alike[_types(equations[at])]]
-    return dict.fromkeys([at for at in few if not equations[at].effects])
-
-
-def _types(equation: JaxprEqn) -> tuple[object, ...]:
-    return equation.primitive, equation.invars[0].aval, equation.outvars[0].aval
 
 
 MANY = 6  # from so many copies on, one may be given up for a better place to cut,
@@ -269,6 +230,24 @@ def copies_of(equations: Sequence[JaxprEqn], uses: Uses, starts: Sequence[int], 
     return Copies(parts, operands, list(dict.fromkeys(operands)), _outputs(parts, uses))
 
 
+Source = int | tuple[int, int] | None  # which argument, or which result of which equation; None for literals
+
+
+def sources_of(copies: Copies) -> list[list[Source]]:
+    """What each operand of each equation of a copy is."""
+    arguments = {argument: at for at, argument in enumerate(copies.arguments)}
+    outside = iter(copies.operands)
+    own: dict[object, tuple[int, int]] = {}
+    found = []
+    for at, equation in enumerate(next(iter(copies.parts.values()))):
+        row: list[Source] = []
+        for atom in equation.invars:
+            row.append(None if type(atom) is Literal else own[atom] if atom in own else arguments[next(outside)])
+        found.append(row)
+        own.update({var: (at, position) for position, var in enumerate(equation.outvars)})
+    return found
+
+
 def _outputs(copies: dict[int, Sequence[JaxprEqn]], uses: Uses) -> list[tuple[int, int]]:
     """The results, as equation and position: those that some copy is read for elsewhere."""
     found: dict[tuple[int, int], None] = {}
@@ -281,15 +260,29 @@ def _outputs(copies: dict[int, Sequence[JaxprEqn]], uses: Uses) -> list[tuple[in
     return sorted(found)
 
 
+class Again(NamedTuple):
+    """What a region computes again in place of an argument: the equations of the copy that made it.
+
+    Attributes:
+        equations: those of the first copy. result: what they compute. given: for what they take, the arguments.
+    """
+
+    equations: list[JaxprEqn]
+    result: Var
+    given: dict[Var, tuple[Var, ...]]
+
+
 def program_of(
     copy: Sequence[JaxprEqn],
     operands: Sequence[tuple[object, ...]],
     arguments: Sequence[tuple[Any, ...]],
     outputs: Sequence[tuple[int, int]],
     name: str,
+    again: Mapping[tuple[Any, ...], Again] = MappingProxyType({}),
 ) -> ClosedJaxpr:
     """The region as a program, made of its first copy."""
-    variables = {argument: Var(argument[0].aval) for argument in arguments}
+    inputs = {argument: Var(argument[0].aval) for argument in arguments}
+    variables: dict[object, Var] = dict(inputs)
     outside = iter(operands)
     own: dict[object, Var] = {}
 
@@ -299,16 +292,25 @@ def program_of(
         return own[atom] if atom in own else variables[next(outside)]
 
     equations = []
+    for argument, chain in again.items():
+        made: dict[object, Var] = {var: variables[given] for var, given in chain.given.items()}
+        for equation in chain.equations:
+            outvars = [Var(var.aval) for var in equation.outvars]
+            read = [atom if type(atom) is Literal else made[atom] for atom in equation.invars]
+            equations.append(equation.replace(invars=read, outvars=outvars))
+            made.update(zip(equation.outvars, outvars, strict=True))
+        variables[argument] = made[chain.result]
+    before = len(equations)
     for at, equation in enumerate(copy):
-        inputs = [inner(atom) for atom in equation.invars]
+        read = [inner(atom) for atom in equation.invars]
         outvars = [
             DropVar(var.aval) if type(var) is DropVar and (at, position) not in outputs else Var(var.aval)
             for position, var in enumerate(equation.outvars)
         ]
         own.update(zip(equation.outvars, outvars, strict=True))
-        equations.append(equation.replace(invars=inputs, outvars=outvars))
-    results = [equations[at].outvars[position] for at, position in outputs]
-    return ClosedJaxpr(Jaxpr([], list(variables.values()), results, equations, debug_name=name))
+        equations.append(equation.replace(invars=read, outvars=outvars))
+    results = [equations[before + at].outvars[position] for at, position in outputs]
+    return ClosedJaxpr(Jaxpr([], list(inputs.values()), results, equations, debug_name=name))
 
 
 # --- copies that lack equations ---------------------------------------------------------------------------------------
@@ -319,13 +321,14 @@ class Incomplete(NamedTuple):
 
     Attributes:
         first, end: where it is, with others in between. pairs: which equation of a copy is which of the program.
-        operands: the arguments; those that only what is missing reads are those of the copy beside it.
+        operands: the arguments; those that only what is missing reads, `spare`, are those of the copy beside it.
     """
 
     first: int
     end: int
     pairs: dict[int, int]
     operands: list[Var]
+    spare: frozenset[int]
 
     def written(self, equations: Sequence[JaxprEqn], call: JaxprEqn) -> list[JaxprEqn]:
         """The equations from `first` to `end`, with the call in place of its own."""
@@ -367,26 +370,12 @@ class _Matching:
         self._copies, self._first, self._end = copies, first, end
         self._readers = uses.readers(equations, first, end)
         self._start, self._copy = next(iter(copies.parts.items()))
-        self._sources = self._sources_of_operands()
+        self._sources = sources_of(copies)
         self._pairs: dict[int, int] = {}
         self._taken: set[int] = set()
         self._given = {at: var[0] for at, var in enumerate(copies.arguments) if len(set(var)) == 1}
         self._operands: dict[int, Any] = {}
         self._is_behind = first > self._start
-
-    def _sources_of_operands(self) -> list[list[int | tuple[int, int] | None]]:
-        """For each operand of each equation: which argument, or which result of which equation; None for literals."""
-        arguments = {argument: at for at, argument in enumerate(self._copies.arguments)}
-        outside = iter(self._copies.operands)
-        own: dict[object, tuple[int, int]] = {}
-        found = []
-        for at, equation in enumerate(self._copy):
-            row: list[int | tuple[int, int] | None] = []
-            for atom in equation.invars:
-                row.append(None if type(atom) is Literal else own[atom] if atom in own else arguments[next(outside)])
-            found.append(row)
-            own.update({var: (at, position) for position, var in enumerate(equation.outvars)})
-        return found
 
     def _handed_on(self) -> dict[int, tuple[int, int]]:
         """The arguments that are made by the copy before, with the place where."""
@@ -448,7 +437,7 @@ class _Matching:
                         self._pair(at, position)
                         break
 
-    def _known(self, source: int | tuple[int, int] | None) -> Var | None:
+    def _known(self, source: Source) -> Var | None:
         if isinstance(source, tuple):
             at = self._pairs.get(source[0])
             return None if at is None else self._equations[at].outvars[source[1]]
@@ -477,7 +466,8 @@ class _Matching:
         beside = -1 if self._is_behind else 0
         operands = [known.get(number, argument[beside]) for number, argument in enumerate(self._copies.arguments)]
         first, end = min(pairs.values()), max(pairs.values()) + 1
-        call = Incomplete(first, end, pairs, operands)
+        spare = frozenset(range(len(operands))).difference(known)
+        call = Incomplete(first, end, pairs, operands, spare)
         late = {*pairs.values(), *call.dependent(self._equations)}
         made = [self._uses.made.get(var, -1) for var in operands]
         if any([at >= end or at in late for at in made]) or self._hands_on_more(pairs):

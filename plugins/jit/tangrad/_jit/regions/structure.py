@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
@@ -153,6 +154,24 @@ def work_of(equation: JaxprEqn) -> float:
     return float(size + equation.outvars[0].aval.size * each / PER_ELEMENT)
 
 
+# What XLA computes in the loop that reads it, however often: no functions that take long, sums, or other orders.
+CHEAP = {
+    "elementwise": frozenset(
+        {"add", "sub", "mul", "neg", "select_n", "eq", "ne", "lt", "le", "gt", "ge", "max", "min", "square"}
+        | {"convert_element_type"}
+    ),
+    "structure": frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "iota"}),
+    "autodiff": frozenset({"add_any"}),
+}
+
+
+def is_cheap(equation: JaxprEqn) -> bool:
+    """Whether an equation may be computed where it is read."""
+    family, _, name = equation.primitive.identity.partition(".")
+    divides = name == "div" and isinstance(equation.invars[1], Literal)  # by a number
+    return (name in CHEAP.get(family, ()) or divides) and not equation.effects
+
+
 def _is_steady(equation: JaxprEqn) -> bool:
     """Whether a convolution is as fast in a function: features in runs, no groups, wide numbers, an image at least.
 
@@ -168,3 +187,45 @@ def _is_steady(equation: JaxprEqn) -> bool:
 
 def _literal(literal: Literal) -> tuple[str, ShapedArray, bytes]:
     return "literal", literal.aval, literal.ndarray.tobytes()
+
+
+# --- parts at places of their own -------------------------------------------------------------------------------------
+
+TAKES_A_PART = frozenset({"structure.slice"})
+FAMILY = 4  # so many equations of one primitive and types, and each of few of them: they differ from step to step
+
+
+def parts_first(equations: list[JaxprEqn], numbers: Sequence[int]) -> list[JaxprEqn]:
+    """The equations, with those that take a part at a place of their own as early as can be.
+
+    Args:
+        numbers: the structure of each equation.
+    """
+    early = _varying(equations, numbers)
+    if not early:
+        return equations
+    places = {var: at for at, equation in enumerate(equations) if at not in early for var in equation.outvars}
+    waiting: dict[int, list[JaxprEqn]] = {}
+    for at in early:  # in order: one may take a part of what another took
+        equation = equations[at]
+        place = max([places.get(atom, -1) for atom in equation.invars if type(atom) is not Literal], default=-1)
+        waiting.setdefault(place, []).append(equation)
+        places.update(dict.fromkeys(equation.outvars, place))
+    ordered = waiting.get(-1, [])
+    for at, equation in enumerate(equations):
+        if at not in early:
+            ordered += [equation, *waiting.get(at, ())]
+    return ordered
+
+
+def _varying(equations: Sequence[JaxprEqn], numbers: Sequence[int]) -> dict[int, None]:
+    """The positions of such equations: many are alike but for their parameters, and few are equal."""
+    found = [at for at, equation in enumerate(equations) if equation.primitive.identity in TAKES_A_PART]
+    alike = Counter([_types(equations[at]) for at in found])
+    equal = Counter([numbers[at] for at in found])
+    few = [at for at in found if FAMILY * equal[numbers[at]] <= alike[_types(equations[at])]]
+    return dict.fromkeys([at for at in few if not equations[at].effects])
+
+
+def _types(equation: JaxprEqn) -> tuple[object, ...]:
+    return equation.primitive, equation.invars[0].aval, equation.outvars[0].aval
