@@ -38,12 +38,8 @@
 #endif
 
 // What is written for AVX-512 itself stands between these two, and is called where `has_avx512()`; functions without
-// names have TANGRAD_AVX512.
-#if defined(__x86_64__) && defined(__clang__)
-#define TANGRAD_AVX512_BEGIN                                                                                       \
-  _Pragma("clang attribute push(__attribute__((target(\"avx512f,avx512bw,avx512dq,avx512vl\"))), apply_to = function)")
-#define TANGRAD_AVX512_END _Pragma("clang attribute pop")
-#elif defined(__x86_64__) && defined(__GNUC__)
+// names have TANGRAD_AVX512. GCC alone: with Clang nothing of it has been tried.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define TANGRAD_AVX512_BEGIN \
   _Pragma("GCC push_options") _Pragma("GCC target(\"avx512f,avx512bw,avx512dq,avx512vl\")")
 #define TANGRAD_AVX512_END _Pragma("GCC pop_options")
