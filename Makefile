@@ -48,7 +48,7 @@ editable = $(foreach project,$(1),-e $(patsubst %/pyproject.toml,%,$(project)))
 DEMO_PROJECTS := $(if $(filter numpy,$(BACKEND)),$(filter-out backends/xla/%,$(PROJECTS)),$(PROJECTS))
 SOURCES := core plugins primitives backends contrib tools tests docs
 
-.PHONY: help install dev-refresh kernels test test-all test-matrix array-api jax-tests packages contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
+.PHONY: help install dev-refresh kernels libraries test test-all test-matrix array-api jax-tests packages contrib lint typecheck contracts house docs notebooks browser bench demo changelog wheels sdists clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -149,6 +149,9 @@ demo: $(VENV)/.demo-$(BACKEND) ## train a convolutional network on digits; BACKE
 changelog: install ## what the next release would say, from the fragments of changes/
 	@$(UV) --quiet --group release
 	$(BIN)/python -m towncrier build --draft --version next
+
+libraries: install ## those by others that tangrad-kernels calls: oneMKL and oneDNN (Linux on x86-64), a gigabyte
+	$(UV) -e "./backends/kernels[libraries]"
 
 wheels: install ## all wheels, into dist/
 	$(BIN)/python -m tools.build_wheels dist

@@ -36,6 +36,29 @@ def rule(primitive: Primitive, describe: Describe) -> Kernel:
     return Kernel(emit)
 
 
+def in_double(primitive: Primitive, describe: Describe) -> Kernel:
+    """As `rule`, with single precision computed in double precision, as NumPy's own functions do."""
+
+    def emit(ctx: Lowering, *values: object, **params: object) -> Any:
+        job = describe(*[_widened(aval) for aval in ctx.in_avals], **params)
+        if job is None:
+            return replaced(KIND, primitive)(ctx, *values, **params)
+        run = caller(job, [_widened(aval) for aval in ctx.out_avals])
+        types = [aval.dtype for aval in ctx.out_avals]
+
+        def call(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+            made = run(*[array.astype(np.float64, copy=False) for array in arrays])
+            return tuple([array.astype(dtype, copy=False) for array, dtype in zip(made, types)])
+
+        return ctx.call(call, *values, nature=FRESH)
+
+    return Kernel(emit)
+
+
+def _widened(aval: ShapedArray) -> ShapedArray:
+    return aval.update(dtype=np.dtype(np.float64)) if aval.dtype == np.float32 else aval
+
+
 def caller(job: Job, out_avals: Sequence[ShapedArray]) -> Callable[..., tuple[np.ndarray, ...]]:
     """The function of arrays that does a job.
 

@@ -20,8 +20,18 @@ from tangrad._kernels.jobs import (
     number_of,
 )
 from tangrad._kernels.library import handler, replaced, replacing
+from tangrad._kernels.vendor_jobs import product, strides_of, transposed_product
 from tangrad.core import Primitive, RuleSet, ShapedArray, trace_to_closed_jaxpr
-from tangrad.extend.lax import add_p, broadcast_in_dim_p, convert_element_type_p, mul_p, scatter_add_p, select_n_p
+from tangrad.extend.lax import (
+    add_p,
+    broadcast_in_dim_p,
+    convert_element_type_p,
+    dot_general_p,
+    mul_p,
+    scatter_add_p,
+    select_n_p,
+    transpose_p,
+)
 
 if TYPE_CHECKING:
     from tangrad.typing import Params
@@ -88,18 +98,76 @@ def _function(primitive: Primitive, function: int, describe: Describe | None) ->
 
 def _chain(value: Any) -> tuple[list[int], Any] | None:
     """The plan and the operand of the call of the kernel `chain` that gives the value, if one does."""
+    found = _made_by("chain", value)
+    return None if found is None else (found[0], found[1][0])
+
+
+def _made_by(name: str, value: Any) -> tuple[list[int], list[Any]] | None:
+    """The plan and the operands of the call of a kernel that gives the value, if one does."""
     made = value.owner
     if getattr(made, "name", None) != "stablehlo.custom_call":  # arguments are of blocks
         return None
-    if made.attributes["call_target_name"].value != NAMES.format("chain"):
+    if made.attributes["call_target_name"].value != NAMES.format(name):
         return None
-    return list(made.attributes["backend_config"]["plan"]), made.operands[0]
+    return list(made.attributes["backend_config"]["plan"]), list(made.operands)
 
 
 FUNCTION_RULES = {
     primitive: _function(primitive, number, FUNCTIONS.get(primitive))
     for primitive, number in {**ANGLES, **FOLLOWING}.items()
 }
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+#
+# A kernel gets and gives rows one after another, so XLA would copy what is transposed before and behind it. The product
+# reads either order, and the transposed product is that of the transposed operands, so transposes become part of it.
+
+
+def _product(ctx: Any, x: Any, y: Any, **params: Any) -> Any:
+    if is_here(ctx):
+        before = _untransposed(x), _untransposed(y)
+        for (left, x_apart), (right, y_apart) in (before, ((x, None), (y, None))):
+            job = product(*ctx.in_avals, **params, x_strides=x_apart, y_strides=y_apart)
+            if job is not None:
+                return _product_call(ctx, job, left, right)
+    return replaced(KIND, dot_general_p)(ctx, x, y, **params)
+
+
+def _untransposed(x: Any) -> tuple[Any, tuple[int, ...] | None]:
+    """What a value is the transpose of, and how far the value's elements are apart in it; itself and None of others."""
+    made = x.owner
+    if getattr(made, "name", None) != "stablehlo.transpose":
+        return x, None
+    (before,) = made.operands
+    strides = strides_of(before.type.shape)
+    return before, tuple([strides[axis] for axis in made.attributes["permutation"]])
+
+
+def _transpose(ctx: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:
+    made = _made_by("product", x) if is_here(ctx) else None
+    job = transposed_product(made[0], ctx.in_avals[0].shape, permutation) if made is not None else None
+    if made is None or job is None:
+        return replaced(KIND, transpose_p)(ctx, x, permutation=permutation)
+    return _product_call(ctx, job, *made[1])
+
+
+def _product_call(ctx: Any, job: Job, *operands: Any) -> Any:
+    """A call whose operands are others than those of the equation."""
+    out = ctx.out_aval
+    avals = [ShapedArray(tuple(value.type.shape), out.dtype) for value in operands]
+    call = ffi.ffi_call(target(job), out)
+    return ctx.inline(trace_to_closed_jaxpr(lambda *xs: [call(*xs, **_attributes(job))], avals), operands)[0]
+
+
+def product_rules() -> RuleSet:
+    """The rule of products of matrices."""
+    return replacing(KIND, {dot_general_p: _product})
+
+
+def transpose_rules() -> RuleSet:
+    """The rule of transposes, of products."""
+    return replacing(KIND, {transpose_p: _transpose})
 
 
 def function_rules() -> RuleSet:

@@ -1,0 +1,363 @@
+// Matrix products, factors of matrices and Fourier transforms by oneMKL, whose functions Python hands over.
+//
+// Arrays are row after row, LAPACK's column after column: it gets, and gives, the transposes.
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "vendor.h"
+#include "xla_handler.h"
+
+#define TANGRAD_MKL(X)                                                                                               \
+  X(MKL_Set_Num_Threads_Local, int, int)                                                                             \
+  X(cblas_sgemm, void, int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int) \
+  X(cblas_dgemm, void, int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, \
+    int)                                                                                                             \
+  X(spotrf, void, const char*, const int*, float*, const int*, int*)                                                 \
+  X(dpotrf, void, const char*, const int*, double*, const int*, int*)                                                \
+  X(ssyevd, void, const char*, const char*, const int*, float*, const int*, float*, float*, const int*, int*,        \
+    const int*, int*)                                                                                                \
+  X(dsyevd, void, const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,     \
+    const int*, int*)                                                                                                \
+  X(sgesdd, void, const char*, const int*, const int*, float*, const int*, float*, float*, const int*, float*,       \
+    const int*, float*, const int*, int*, int*)                                                                      \
+  X(dgesdd, void, const char*, const int*, const int*, double*, const int*, double*, double*, const int*, double*,   \
+    const int*, double*, const int*, int*, int*)                                                                     \
+  X(DftiCreateDescriptor, long, void**, int, int, long, ...)                                                         \
+  X(DftiSetValue, long, void*, int, ...)                                                                             \
+  X(DftiCommitDescriptor, long, void*)                                                                               \
+  X(DftiComputeForward, long, void*, ...)                                                                            \
+  X(DftiComputeBackward, long, void*, ...)                                                                           \
+  X(DftiFreeDescriptor, long, void**)
+
+TANGRAD_VENDOR(mkl, TANGRAD_MKL)
+
+namespace tangrad {
+namespace {
+
+// How many threads the library starts by itself within this scope.
+class Threads {
+ public:
+  explicit Threads(int count) : before_(functions.MKL_Set_Num_Threads_Local(count)) {}
+  ~Threads() { functions.MKL_Set_Num_Threads_Local(before_); }
+
+ private:
+  int before_;
+};
+
+// --- products ----------------------------------------------------------------------------------------------------------
+
+constexpr int kRowMajor = 101, kAsItIs = 111, kTransposed = 112;
+
+// Matrices whose elements are apart by these numbers of elements, one of them 1.
+struct Matrix {
+  int64_t down, across;
+  bool is_transposed() const { return across != 1; }
+  int64_t leading() const { return is_transposed() ? across : down; }
+  Matrix transposed() const { return {across, down}; }
+};
+
+struct Product {
+  int64_t rows, columns, inner;
+  Matrix x, y, out;
+};
+
+int order(const Matrix& matrix) { return matrix.is_transposed() ? kTransposed : kAsItIs; }
+
+void multiply(const Product& p, int64_t rows, int64_t columns, const float* x, const float* y, float* out) {
+  functions.cblas_sgemm(kRowMajor, order(p.x), order(p.y), rows, columns, p.inner, 1, x, p.x.leading(), y,
+                        p.y.leading(), 0, out, p.out.down);
+}
+
+void multiply(const Product& p, int64_t rows, int64_t columns, const double* x, const double* y, double* out) {
+  functions.cblas_dgemm(kRowMajor, order(p.x), order(p.y), rows, columns, p.inner, 1, x, p.x.leading(), y,
+                        p.y.leading(), 0, out, p.out.down);
+}
+
+// plan: dtype, how many dimensions of matrices, rows, columns, what is summed over; down and across for x, y, the
+// result; for each dimension of matrices how many, and how far they are apart in x, y, the result.
+//
+// The result is computed in parts, which depend on the shape alone: so it does not matter how many threads there are.
+template <typename T>
+void product(Plan plan, const T* x, const T* y, T* out) {
+  const int64_t dimensions = plan[1], *matrices = plan + 11;
+  Product p{plan[2], plan[3], plan[4], {plan[5], plan[6]}, {plan[7], plan[8]}, {plan[9], plan[10]}};
+  const bool swapped = p.out.is_transposed();
+  if (swapped) {
+    std::swap(x, y);
+    p = {p.columns, p.rows, p.inner, p.y.transposed(), p.x.transposed(), p.out.transposed()};
+  }
+  int64_t batch = 1;
+  for (int64_t i = 0; i < dimensions; ++i) batch *= matrices[4 * i];
+  constexpr int64_t kWork = int64_t{1} << 23, kFew = 4, kMost = 64, kLeast = 128, kGood = 256;
+  const int64_t wanted = std::min(kMost, (batch * p.rows * p.columns * p.inner + kWork / 2) / kWork);
+  int64_t down = 1, across = 1;
+  while (batch * down * across < wanted) {
+    const int64_t rows = p.rows / down, columns = p.columns / across;
+    if (std::max(rows, columns) < 2 * (batch * down * across < kFew ? kLeast : kGood)) break;
+    (rows > columns ? down : across) *= 2;
+  }
+  const int64_t each = down * across;
+  const auto start = [](int64_t i, int64_t parts, int64_t size) {
+    return i == parts ? size : (size * i / parts) & ~int64_t{15};  // a line of the cache
+  };
+  parallel(batch * each, [&](int64_t i) {
+    const Threads one(1);
+    const int64_t row = i % each / across, column = i % across;
+    const int64_t top = start(row, down, p.rows), left = start(column, across, p.columns);
+    const int64_t rows = start(row + 1, down, p.rows) - top, columns = start(column + 1, across, p.columns) - left;
+    int64_t x_at = top * p.x.down, y_at = left * p.y.across, out_at = top * p.out.down + left;
+    int64_t rest = i / each;
+    for (int64_t axis = dimensions - 1; axis >= 0; --axis) {
+      const int64_t *of = matrices + 4 * axis, place = rest % of[0];
+      rest /= of[0];
+      x_at += place * of[swapped ? 2 : 1];
+      y_at += place * of[swapped ? 1 : 2];
+      out_at += place * of[3];
+    }
+    multiply(p, rows, columns, x + x_at, y + y_at, out + out_at);
+  });
+}
+
+// --- factors -----------------------------------------------------------------------------------------------------------
+
+template <typename T>
+struct Lapack;
+template <>
+struct Lapack<float> {
+  static constexpr auto cholesky = &Functions::spotrf;
+  static constexpr auto symmetric = &Functions::ssyevd;
+  static constexpr auto singular = &Functions::sgesdd;
+};
+template <>
+struct Lapack<double> {
+  static constexpr auto cholesky = &Functions::dpotrf;
+  static constexpr auto symmetric = &Functions::dsyevd;
+  static constexpr auto singular = &Functions::dgesdd;
+};
+
+// Several matrices at once, each on one thread; or one at a time on all. `factor` returns what LAPACK found wrong.
+template <typename Factor>
+int each_matrix(int64_t count, const Factor& factor) {
+  std::atomic<bool> failed{false};
+  const auto body = [&](int64_t i) {
+    if (!factor(i)) failed.store(true);
+  };
+  if (count >= thread_count()) {
+    parallel(count, [&](int64_t i) {
+      const Threads one(1);
+      body(i);
+    });
+  } else {
+    const Threads all(thread_count());
+    for (int64_t i = 0; i < count; ++i) body(i);
+  }
+  return failed.load() ? 1 : 0;
+}
+
+template <typename T>
+void fill_with_nan(T* x, int64_t size) {
+  std::fill(x, x + size, std::numeric_limits<T>::quiet_NaN());
+}
+
+template <typename T>
+bool has_nan(const T* x, int64_t size) {
+  T sum = 0;
+  for (int64_t i = 0; i < size; ++i) sum += x[i] * 0;  // NaN of infinities, too
+  return sum != 0 || sum != sum;
+}
+
+template <typename T>
+int cholesky(int64_t count, int size, const T* x, T* out) {
+  const int64_t whole = int64_t{size} * size;
+  return each_matrix(count, [=](int64_t i) {
+    T* y = out + i * whole;
+    std::memcpy(y, x + i * whole, whole * sizeof(T));
+    int info;
+    (functions.*Lapack<T>::cholesky)("U", &size, y, &size, &info);
+    if (info != 0) {
+      fill_with_nan(y, whole);
+    } else {
+      for (int64_t row = 0; row < size; ++row) std::fill(y + row * size + row + 1, y + (row + 1) * size, T{0});
+    }
+    return true;
+  });
+}
+
+template <typename T>
+void transpose_in_place(T* x, int64_t size) {
+  constexpr int64_t kBlock = 32;
+  for (int64_t row = 0; row < size; row += kBlock)
+    for (int64_t column = 0; column <= row; column += kBlock)
+      for (int64_t i = row; i < std::min(size, row + kBlock); ++i)
+        for (int64_t j = column; j < std::min(i, column + kBlock); ++j) std::swap(x[i * size + j], x[j * size + i]);
+}
+
+template <typename T>
+int eigenvectors(int64_t count, int size, bool lower, const T* x, T* vectors, T* values) {
+  const int64_t whole = int64_t{size} * size;
+  const int length = 1 + 6 * size + 2 * whole, integers = 3 + 5 * size;
+  return each_matrix(count, [=](int64_t i) {
+    std::unique_ptr<T[]> work(new (std::nothrow) T[length]);
+    std::unique_ptr<int[]> numbers(new (std::nothrow) int[integers]);
+    if (work == nullptr || numbers == nullptr) return false;
+    T *v = vectors + i * whole, *w = values + i * size;
+    std::memcpy(v, x + i * whole, whole * sizeof(T));
+    int info = 1;
+    if (!has_nan(v, whole))
+      (functions.*Lapack<T>::symmetric)("V", lower ? "U" : "L", &size, v, &size, w, work.get(), &length, numbers.get(),
+                                        &integers, &info);
+    if (info != 0) {
+      fill_with_nan(v, whole);
+      fill_with_nan(w, size);
+    } else {
+      transpose_in_place(v, size);
+    }
+    return true;
+  });
+}
+
+// The transpose of u diag(s) vh is vh^T diag(s) u^T, so what LAPACK calls u is vh here.
+template <typename T>
+int singular_values(int64_t count, int rows, int columns, bool full, bool vectors, const T* x, T* values, T* u, T* vh) {
+  const int least = std::min(rows, columns), u_columns = full ? rows : least, vh_rows = full ? columns : least;
+  const int64_t whole = int64_t{rows} * columns;
+  const char* mode = !vectors ? "N" : full ? "A" : "S";
+  return each_matrix(count, [=](int64_t i) {
+    std::unique_ptr<T[]> matrix(new (std::nothrow) T[whole]);
+    std::unique_ptr<int[]> numbers(new (std::nothrow) int[8 * least]);
+    if (matrix == nullptr || numbers == nullptr) return false;
+    std::memcpy(matrix.get(), x + i * whole, whole * sizeof(T));
+    T *s = values + i * least, *left = nullptr, *right = nullptr, best;
+    if (vectors) left = u + i * rows * u_columns, right = vh + i * vh_rows * columns;
+    int info = 1, length = -1;
+    const auto decompose = [&](T* work) {
+      (functions.*Lapack<T>::singular)(mode, &columns, &rows, matrix.get(), &columns, s, right, &columns, left,
+                                       &u_columns, work, &length, numbers.get(), &info);
+    };
+    if (!has_nan(matrix.get(), whole)) {
+      decompose(&best);
+      length = static_cast<int>(best);
+      std::unique_ptr<T[]> work(new (std::nothrow) T[length]);
+      if (work == nullptr) return false;
+      decompose(work.get());
+    }
+    if (info != 0) {
+      fill_with_nan(s, least);
+      if (vectors) {
+        fill_with_nan(left, int64_t{rows} * u_columns);
+        fill_with_nan(right, int64_t{vh_rows} * columns);
+      }
+    }
+    return true;
+  });
+}
+
+// --- transforms --------------------------------------------------------------------------------------------------------
+
+enum Kind : int64_t { kForward, kBackward, kOfReal, kToReal };  // as tangrad.extend.fft.FftType
+
+struct Transform {
+  void* descriptor = nullptr;
+  ~Transform() {
+    if (descriptor != nullptr) functions.DftiFreeDescriptor(&descriptor);
+  }
+};
+
+// plan: dtype, kind, transforms, how many axes, and their lengths as they are in the real or the larger array.
+std::shared_ptr<Transform> prepared(Plan plan) {
+  constexpr int kComplex = 32, kReal = 33, kSingle = 35, kDouble = 36, kComplexComplex = 39, kNotInPlace = 44;
+  constexpr int kScale = 5, kNumber = 7, kConjugateEven = 10, kPlacement = 11, kInputStrides = 12, kOutputStrides = 13,
+                kInputDistance = 14, kOutputDistance = 15, kThreads = 27;
+  const int64_t kind = plan[1], count = plan[2], rank = plan[3];
+  const int64_t* lengths = plan + 4;
+  const bool real = kind == kOfReal || kind == kToReal;
+  long sizes[3], strides[4] = {0}, halved[4] = {0};
+  int64_t size = 1, half = 1;
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    sizes[i] = lengths[i];
+    strides[i + 1] = size;
+    halved[i + 1] = half;
+    size *= lengths[i];
+    half *= i == rank - 1 ? lengths[i] / 2 + 1 : lengths[i];
+  }
+  const auto made = std::make_shared<Transform>();
+  const int precision = plan[0] == F32 ? kSingle : kDouble;
+  long status = rank == 1 ? functions.DftiCreateDescriptor(&made->descriptor, precision, real ? kReal : kComplex, 1, sizes[0])
+                          : functions.DftiCreateDescriptor(&made->descriptor, precision, real ? kReal : kComplex, rank, sizes);
+  if (status != 0) return nullptr;
+  const auto set = [&](int what, auto value) { status |= functions.DftiSetValue(made->descriptor, what, value); };
+  set(kPlacement, kNotInPlace);
+  set(kNumber, static_cast<long>(count));
+  set(kThreads, static_cast<long>(thread_count()));
+  if (kind == kBackward || kind == kToReal) set(kScale, 1.0 / static_cast<double>(size));
+  if (real) {
+    set(kConjugateEven, kComplexComplex);
+    set(kInputStrides, kind == kOfReal ? strides : halved);
+    set(kOutputStrides, kind == kOfReal ? halved : strides);
+  }
+  set(kInputDistance, static_cast<long>(kind == kToReal ? half : size));
+  set(kOutputDistance, static_cast<long>(kind == kOfReal ? half : size));
+  if (status != 0 || functions.DftiCommitDescriptor(made->descriptor) != 0) return nullptr;
+  return made;
+}
+
+}  // namespace
+}  // namespace tangrad
+
+TANGRAD_KERNEL(product) {
+  using namespace tangrad;
+  if (plan[0] == F32)
+    product(plan, static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<float*>(out[0]));
+  else
+    product(plan, static_cast<const double*>(in[0]), static_cast<const double*>(in[1]), static_cast<double*>(out[0]));
+  return 0;
+}
+
+// plan: dtype, matrices, rows.
+TANGRAD_KERNEL(cholesky) {
+  using namespace tangrad;
+  const int size = static_cast<int>(plan[2]);
+  return plan[0] == F32 ? cholesky(plan[1], size, static_cast<const float*>(in[0]), static_cast<float*>(out[0]))
+                        : cholesky(plan[1], size, static_cast<const double*>(in[0]), static_cast<double*>(out[0]));
+}
+
+// plan: dtype, matrices, rows, whether the lower triangle is read.
+TANGRAD_KERNEL(eigh) {
+  using namespace tangrad;
+  const int size = static_cast<int>(plan[2]);
+  return plan[0] == F32 ? eigenvectors(plan[1], size, plan[3] != 0, static_cast<const float*>(in[0]),
+                                       static_cast<float*>(out[0]), static_cast<float*>(out[1]))
+                        : eigenvectors(plan[1], size, plan[3] != 0, static_cast<const double*>(in[0]),
+                                       static_cast<double*>(out[0]), static_cast<double*>(out[1]));
+}
+
+// plan: dtype, matrices, rows, columns, whether all vectors are wanted, whether any are.
+TANGRAD_KERNEL(svd) {
+  using namespace tangrad;
+  const int rows = static_cast<int>(plan[2]), columns = static_cast<int>(plan[3]);
+  const bool full = plan[4] != 0, vectors = plan[5] != 0;
+  // Values only, or as the equation has them: u, values, vh.
+  const int at = vectors ? 1 : 0;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    return singular_values(plan[1], rows, columns, full, vectors, static_cast<const T*>(in[0]),
+                           static_cast<T*>(out[at]), vectors ? static_cast<T*>(out[0]) : nullptr,
+                           vectors ? static_cast<T*>(out[2]) : nullptr);
+  };
+  return plan[0] == F32 ? run(0.0f) : run(0.0);
+}
+
+TANGRAD_KERNEL(fft) {
+  using namespace tangrad;
+  static auto* kept = new Kept<Transform>;
+  const std::shared_ptr<Transform> transform = kept->get(plan, 4 + plan[3], [&] { return prepared(plan); });
+  if (transform == nullptr) return 1;
+  const Threads all(thread_count());
+  void* x = const_cast<void*>(in[0]);
+  const bool back = plan[1] == kBackward || plan[1] == kToReal;
+  return (back ? functions.DftiComputeBackward : functions.DftiComputeForward)(transform->descriptor, x, out[0]) != 0;
+}
