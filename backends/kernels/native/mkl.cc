@@ -92,14 +92,12 @@ void product(Plan plan, const T* x, const T* y, T* out) {
   }
   int64_t batch = 1;
   for (int64_t i = 0; i < dimensions; ++i) batch *= matrices[4 * i];
-  constexpr int64_t kWork = int64_t{1} << 23, kFew = 4, kMost = 64, kLeast = 128, kGood = 256;
+  // Rows are parted first: what is packed of x and y is then packed once.
+  constexpr int64_t kWork = int64_t{1} << 23, kMost = 64, kFew = 8, kLeast = 128;
   const int64_t wanted = std::min(kMost, (batch * p.rows * p.columns * p.inner + kWork / 2) / kWork);
   int64_t down = 1, across = 1;
-  while (batch * down * across < wanted) {
-    const int64_t rows = p.rows / down, columns = p.columns / across;
-    if (std::max(rows, columns) < 2 * (batch * down * across < kFew ? kLeast : kGood)) break;
-    (rows > columns ? down : across) *= 2;
-  }
+  while (batch * down < wanted && p.rows / down >= 2 * kLeast) down *= 2;
+  while (batch * down * across < std::min(wanted, kFew) && p.columns / across >= 2 * kLeast) across *= 2;
   const int64_t each = down * across;
   const auto start = [](int64_t i, int64_t parts, int64_t size) {
     return i == parts ? size : (size * i / parts) & ~int64_t{15};  // a line of the cache
@@ -139,14 +137,16 @@ struct Lapack<double> {
   static constexpr auto singular = &Functions::dgesdd;
 };
 
-// Several matrices at once, each on one thread; or one at a time on all. `factor` returns what LAPACK found wrong.
+// Several matrices at once, each on one thread; large ones one at a time, on all: of small ones threads wait for each other
+// longer than they work. `factor` returns whether there was enough memory.
 template <typename Factor>
-int each_matrix(int64_t count, const Factor& factor) {
+int each_matrix(int64_t count, int64_t elements, const Factor& factor) {
+  constexpr int64_t kLarge = int64_t{1} << 18;
   std::atomic<bool> failed{false};
   const auto body = [&](int64_t i) {
     if (!factor(i)) failed.store(true);
   };
-  if (count >= thread_count()) {
+  if (count >= thread_count() || elements <= kLarge) {
     parallel(count, [&](int64_t i) {
       const Threads one(1);
       body(i);
@@ -173,7 +173,7 @@ bool has_nan(const T* x, int64_t size) {
 template <typename T>
 int cholesky(int64_t count, int size, const T* x, T* out) {
   const int64_t whole = int64_t{size} * size;
-  return each_matrix(count, [=](int64_t i) {
+  return each_matrix(count, whole, [=](int64_t i) {
     T* y = out + i * whole;
     std::memcpy(y, x + i * whole, whole * sizeof(T));
     int info;
@@ -200,7 +200,7 @@ template <typename T>
 int eigenvectors(int64_t count, int size, bool lower, const T* x, T* vectors, T* values) {
   const int64_t whole = int64_t{size} * size;
   const int length = 1 + 6 * size + 2 * whole, integers = 3 + 5 * size;
-  return each_matrix(count, [=](int64_t i) {
+  return each_matrix(count, whole, [=](int64_t i) {
     std::unique_ptr<T[]> work(new (std::nothrow) T[length]);
     std::unique_ptr<int[]> numbers(new (std::nothrow) int[integers]);
     if (work == nullptr || numbers == nullptr) return false;
@@ -226,7 +226,7 @@ int singular_values(int64_t count, int rows, int columns, bool full, bool vector
   const int least = std::min(rows, columns), u_columns = full ? rows : least, vh_rows = full ? columns : least;
   const int64_t whole = int64_t{rows} * columns;
   const char* mode = !vectors ? "N" : full ? "A" : "S";
-  return each_matrix(count, [=](int64_t i) {
+  return each_matrix(count, whole, [=](int64_t i) {
     std::unique_ptr<T[]> matrix(new (std::nothrow) T[whole]);
     std::unique_ptr<int[]> numbers(new (std::nothrow) int[8 * least]);
     if (matrix == nullptr || numbers == nullptr) return false;
