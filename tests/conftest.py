@@ -82,6 +82,7 @@ ONE_CASE_IN = {
     "install/test_subsets.py::test_a_missing_name_says_what_to_install": 4,
     "kernels/test_kernels.py": 4,
     "kernels/test_library.py::test_sanitizers_find_nothing": 2,
+    "kernels/test_vendors.py": 3,
     "nn/test_functions.py": 4,
     "numba/test_loops.py": 4,
     "numpy/test_derivatives.py": 4,

@@ -32,6 +32,8 @@ NOT_HERE = {
     ".[compat,xla]": "tests/examples/test_programs.py",
     "flax optax": "the same",
     "./contrib/torch": "needs PyTorch: `make contrib`",
+    "./backends/kernels": "needs a compiler of C++: tests/kernels/conftest.py compiles it, `make kernels` installs it",
+    "tangrad[libraries]": "a gigabyte: `make libraries`, tests/kernels/test_vendors.py",
 }
 # What shows that a distribution works, where it has been installed.
 WORKS = {
