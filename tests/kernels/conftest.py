@@ -48,18 +48,17 @@ def rule_sets(library_path):
     from tangrad._kernels.jobs import JOBS, softmax
     from tangrad._kernels.library import VARIABLE, RowsPass, library
 
-    loaded = [importlib.import_module("tangrad._kernels.rules_on_numpy")]
+    for name in ("rules_on_numpy", "activations_on_numpy", "fft_on_numpy"):
+        importlib.import_module(f"tangrad._kernels.{name}")
     makers = [on_numpy.rule_set]
     others = [random_on_numpy.rule_set, places_on_numpy.rule_set, rows_on_numpy.rule_set]
     if "xla" in tangrad.core.backend_names():
         from tangrad._kernels import on_xla_cpu, rows_on_xla_cpu
 
-        loaded.append(importlib.import_module("tangrad._kernels.rules_on_xla_cpu"))
+        for name in ("rules_on_xla_cpu", "activations_on_xla_cpu", "fft_on_xla_cpu"):
+            importlib.import_module(f"tangrad._kernels.{name}")
         makers.append(on_xla_cpu.rule_set)
         others += [on_xla_cpu.function_rules, on_xla_cpu.indexing_rules, rows_on_xla_cpu.rule_set]
-    for module in loaded:
-        for name in module.OPTIONAL:
-            getattr(module, name)
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(library_path)
     library.cache_clear()
