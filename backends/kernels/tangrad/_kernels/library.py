@@ -64,11 +64,16 @@ def replaced(kind: str, primitive: Primitive) -> Callable[..., Any]:
     return rule_table(kind.rpartition(".")[0])[primitive]
 
 
+ENOUGH = 3  # equations: shorter programs have nothing that would gain
+
+
 class RowsPass:
     """The pass that makes one call of equations over the rows of large arrays (`row_programs`), where there is one."""
 
     def __init__(self) -> None:
         self._has_kernels = library() is not None
+        if self._has_kernels:
+            vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = ENOUGH
 
     @hookimpl
     def tangrad_jaxpr_pass(self, closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None:
@@ -83,5 +88,6 @@ class RowsPass:
         return with_rows(closed_jaxpr, context.backend or "")
 
 
-vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = 3  # shorter programs have nothing that would gain
+# Without the library no program is shown to it.
+vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = sys.maxsize
 rows_pass = RowsPass()
