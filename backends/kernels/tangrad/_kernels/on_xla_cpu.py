@@ -126,8 +126,9 @@ FUNCTION_RULES = {
 
 def _product(ctx: Any, x: Any, y: Any, **params: Any) -> Any:
     if is_here(ctx):
-        before = _untransposed(x), _untransposed(y)
-        for (left, x_apart), (right, y_apart) in (before, ((x, None), (y, None))):
+        as_given, before = ((x, None), (y, None)), (_untransposed(x), _untransposed(y))
+        is_transposed = any([strides is not None for _, strides in before])
+        for (left, x_apart), (right, y_apart) in (before, as_given) if is_transposed else (as_given,):
             job = product(*ctx.in_avals, **params, x_strides=x_apart, y_strides=y_apart)
             if job is not None:
                 return _product_call(ctx, job, left, right)

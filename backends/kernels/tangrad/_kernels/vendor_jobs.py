@@ -147,9 +147,9 @@ LEAST = 32  # rows and columns: below, calls take as long as what they save
 OF_MATRICES = 1 << 14  # elements in all
 
 
-def _matrices(x: ShapedArray, dtypes: Sequence[str] = FLOATS) -> tuple[int, int, int, int] | None:
+def _matrices(x: ShapedArray) -> tuple[int, int, int, int] | None:
     """The dtype's number, and how many matrices of how many rows and columns."""
-    number = number_of(x, dtypes)
+    number = number_of(x, FLOATS)
     if number is None or not is_known(x) or prod(x.shape) < OF_MATRICES or not is_here("mkl"):
         return None
     rows, columns = x.shape[-2:]

@@ -25,10 +25,8 @@ LARGE = 1 << 22  # elements of a result from which on blocks are worth it
 BLOCK = 1 << 17  # bytes of a block
 FEWEST_STEPS = 3
 TILE = 256  # elements along either side
-LARGE_TILED, LONG_TILED = (
-    1 << 20,
-    1 << 10,
-)  # elements of a result, and along its last axis, from which on tiles are worth it
+# Elements of a result, and along its last axis, from which on tiles are worth it.
+LARGE_TILED, LONG_TILED = 1 << 20, 1 << 10
 
 
 class BlockLoop(Function):
