@@ -6,6 +6,8 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._kernels.row_programs import with_rows
+from tangrad.core.tools import check_jaxpr
 from tests.kernels.exercise import draw
 
 np32 = numpy.float32
@@ -88,6 +90,56 @@ def test_as_without(on_numpy, function, shape, dtype):
     for ours, before in zip(*on_numpy(function, *arguments(shape, dtype)), strict=True):
         assert (ours.shape, ours.dtype) == (before.shape, before.dtype)
         numpy.testing.assert_allclose(ours, before, rtol=tolerance, atol=tolerance * max(1, abs(before).max()))
+
+
+def mixed_program(seed):
+    """A long program of rows and of what is between them, in random order: groups of many sizes, some cut short."""
+
+    def function(x, scale, shift):
+        draws = numpy.random.default_rng(seed)
+        pick = lambda values: values[-1 - draws.integers(min(len(values), 8))]
+        wide, rows = [x, x * scale], [x.sum(-1, keepdims=True)]
+        for _ in range(draws.integers(20, 160)):
+            match draws.integers(9):
+                case 0 | 1:
+                    wide.append(pick([np.add, np.subtract, np.multiply])(pick(wide), pick([*wide, scale, shift])) * 0.3)
+                case 2:
+                    wide.append(np.tanh(pick(wide)) + np.exp(-np.square(pick(wide))))
+                case 3:
+                    rows.append(pick([np.mean, np.max])(pick(wide), -1, keepdims=True))
+                case 4:
+                    wide.append(pick(wide) - pick(rows))
+                case 5:
+                    rows.append(lax.rsqrt(1.0 + np.square(pick(rows)) + np.abs(pick(rows))))
+                case 6:
+                    wide.append(pick(wide) * pick(rows) * 0.5)
+                case 7:
+                    wide.append(pick([np.sin, lambda y: y[::-1], lambda y: np.cumsum(y, 0) / 50.0])(pick(wide)))
+                case 8:
+                    small = np.float32(pick([1, 2])) + np.zeros((3, 4), x.dtype)
+                    for _ in range(draws.integers(1, 40)):  # of other shapes, beside the rows
+                        small = np.sin(small)
+                    wide.append(pick(wide) + small.sum())
+        return [pick(wide), pick(wide).sum(0), pick(rows), np.sum(pick(wide) * pick(wide))]
+
+    last = lambda *given: function(*given)[-1]
+    return [function, tangrad.grad(last), tangrad.grad(tangrad.checkpoint(last))][seed % 3]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_mixed_programs(kernels, seed):
+    """Whatever is between the rows, equations keep what they read before them."""
+    program, given = mixed_program(seed), arguments((128, 64), "float32")
+    with tangrad.use_backend("numpy"), kernels():
+        closed = tangrad.make_jaxpr(program)(*given)
+        expected = tangrad.core.eval_jaxpr(closed.jaxpr, closed.consts, *given)
+        for backend in ("numpy", "xla"):
+            found = with_rows(closed, backend) or closed
+            check_jaxpr(found.jaxpr)
+            results = tangrad.core.eval_jaxpr(found.jaxpr, found.consts, *given)
+            for ours, before in zip(results, expected, strict=True):
+                before = numpy.asarray(before)
+                numpy.testing.assert_allclose(ours, before, rtol=2e-4, atol=2e-4 * max(1, abs(before).max()))
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -368,27 +368,38 @@ def _begun(
     return group if group.join(eqn) else None
 
 
-def _grouped(eqn: JaxprEqn, waiting: list[JaxprEqn], limits: Limits, sources: dict[Var, JaxprEqn]) -> Group | None:
-    """The group that begins with an equation, if it pays; what it takes is taken from the end of those that wait."""
-    group = _begun(eqn, limits, sources)
+def _collected(
+    eqn: JaxprEqn,
+    waiting: Sequence[JaxprEqn],
+    limits: Limits,
+    sources: dict[Var, JaxprEqn],
+    members: set[int] | None = None,
+) -> tuple[Group, int] | None:
+    """The group that begins with an equation, and how many of those that wait, the last ones, it went through."""
+    group = _begun(eqn, limits, sources, members)
     if group is None:
         return None
-    count = len(waiting)
-    while count and group.take(waiting[count - 1]):
-        count -= 1
-    if limits.around:
-        members = group.members_around()
+    count = 0
+    while count < len(waiting) and group.take(waiting[-1 - count]):
+        count += 1
+    return group, count
+
+
+def _grouped(eqn: JaxprEqn, waiting: list[JaxprEqn], limits: Limits, sources: dict[Var, JaxprEqn]) -> Group | None:
+    """The group that begins with an equation, if it pays; what it goes through is taken from the end of those that wait."""
+    found = _collected(eqn, waiting, limits, sources)
+    if found is not None and limits.around:
+        members = found[0].members_around()
         if id(eqn) not in members:
             return None
-        if len(members) < len(group.eqns):
-            taken = waiting[count:]
-            group = _begun(eqn, limits, sources, members)
-            assert group is not None
-            for other in reversed(taken):
-                group.take(other)
+        if len(members) < len(found[0].eqns):  # it ends sooner where fewer join it
+            found = _collected(eqn, waiting, limits, sources, members)
+    if found is None:
+        return None
+    group, count = found
     if not limits.allow(prod(group.shape[:-1]), group.passes, group.reductions):
         return None
-    del waiting[count:]
+    del waiting[len(waiting) - count :]
     return group
 
 
