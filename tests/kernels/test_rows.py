@@ -126,16 +126,21 @@ def mixed_program(seed):
     return [function, tangrad.grad(last), tangrad.grad(tangrad.checkpoint(last))][seed % 3]
 
 
+def calls_of(closed):
+    return [eqn.params["attributes"] for eqn in closed.eqns if eqn.primitive.name == "composite"]
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_mixed_programs(kernels, seed):
     """Whatever is between the rows, equations keep what they read before them."""
     program, given = mixed_program(seed), arguments((128, 64), "float32")
     with tangrad.use_backend("numpy"), kernels():
-        closed = tangrad.make_jaxpr(program)(*given)
+        closed, again = [tangrad.make_jaxpr(lambda *given: program(*given))(*given) for _ in range(2)]
         expected = tangrad.core.eval_jaxpr(closed.jaxpr, closed.consts, *given)
         for backend in ("numpy", "xla"):
             found = with_rows(closed, backend) or closed
             check_jaxpr(found.jaxpr)
+            assert calls_of(found) == calls_of(with_rows(again, backend) or again)  # in other processes, too
             results = tangrad.core.eval_jaxpr(found.jaxpr, found.consts, *given)
             for ours, before in zip(results, expected, strict=True):
                 before = numpy.asarray(before)

@@ -92,11 +92,12 @@ def test_order_is_that_of_names_then_first_and_last() -> None:
         functions = types.SimpleNamespace(tangrad_traced=hookimpl(**options)(tangrad_traced))
         return register(functions, group=GROUP, name=name)
 
-    undo = [observer("b"), observer("d", tryfirst=True), observer("a", trylast=True), observer("c")]
+    last = [observer("a", trylast=True), observer("e", trylast=True)]
+    undo = [observer("b"), observer("d", tryfirst=True), *last, observer("c")]
     hooks.traced(CONTEXT, program(), 0.0)
     for registration in undo:
         registration.undo()
-    assert seen == ["d", "b", "c", "a"]
+    assert seen == ["d", "b", "c", "a", "e"]
 
 
 def test_passes_are_chained_and_none_means_unchanged() -> None:

@@ -418,7 +418,7 @@ class RowPlan:
                     kinds.append(kind)
                     free[kind].append(len(kinds) - 1)
                 places[result] = free[kind].pop()
-            for key in {*keys, result}:
+            for key in dict.fromkeys([*keys, result]):  # in order: equal groups have equal plans
                 if key in places and last[key] == place:
                     free[self.kinds[key]].append(places[key])
         return places, kinds

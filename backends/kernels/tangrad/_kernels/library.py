@@ -75,9 +75,12 @@ class RowsPass:
         if self._has_kernels:
             vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = ENOUGH
 
-    @hookimpl
+    @hookimpl(trylast=True)
     def tangrad_jaxpr_pass(self, closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None:
-        """The program with these calls; None where it has none, and for programs whose values are checked."""
+        """The program with these calls; None where it has none, and for programs whose values are checked.
+
+        It comes after regions are made, and goes through each of them once.
+        """
         is_on_cpu = context.platform == "cpu" and context.backend in ("numpy", "xla")
         if not (self._has_kernels and is_on_cpu) or is_checking_values():
             return None

@@ -53,6 +53,7 @@ SPREADING = {"structure.broadcast_in_dim": "broadcast_dimensions", "batching.bro
 LOOKED_INTO = frozenset(
     {
         "jit.jit",
+        "regions.region",
         "control_flow.scan",
         "control_flow.while",
         "control_flow.cond",
@@ -413,19 +414,41 @@ def _with_groups(jaxpr: Jaxpr, limits: Limits) -> Jaxpr | None:
     uses = Counter([var for eqn in thin.eqns for var in _variables(eqn)])
     uses.update([atom for atom in thin.outvars if type(atom) is not Literal])
     sources = {eqn.outvars[0]: eqn for eqn in thin.eqns if eqn.primitive.identity in (*SPREADING, "structure.iota")}
-    done: list[JaxprEqn] = []
+    places = {id(eqn): place for place, eqn in enumerate(thin.eqns)}
+    made: list[tuple[int, list[JaxprEqn]]] = []
     waiting = thin.eqns[::-1]
     found = False
     while waiting:
         eqn = waiting.pop()
         group = _grouped(eqn, waiting, limits, sources)
         if group is None:
-            done.append(eqn)
+            made.append((places[id(eqn)], [eqn]))
             continue
         found = True
-        done += [*group.before, *group.fused(uses)]
+        made += [(places[id(before)], [before]) for before in group.before]
+        made.append((places[id(eqn)], group.fused(uses)))
         waiting += group.after[::-1]
-    return thin.replace(eqns=done) if found else None
+    return thin.replace(eqns=_in_order(made)) if found else None
+
+
+def _in_order(parts: list[tuple[int, list[JaxprEqn]]]) -> list[JaxprEqn]:
+    """Parts of a program, each with its place, by places as far as what they read permits: equal layers stay equal."""
+    parts = sorted(parts, key=lambda part: part[0])
+    makers = {var: number for number, (_, eqns) in enumerate(parts) for eqn in eqns for var in eqn.outvars}
+    done: list[JaxprEqn] = []
+    written: set[int] = set()
+    stack = [*range(len(parts))][::-1]
+    while stack:
+        number = stack[-1]
+        read = [] if number in written else [var for eqn in parts[number][1] for var in _variables(eqn)]
+        missing = {makers.get(var, number) for var in read} - written - {number}
+        if missing:
+            stack += sorted(missing)[::-1]
+            continue
+        if stack.pop() not in written:
+            written.add(number)
+            done += parts[number][1]
+    return done
 
 
 def _is_large(eqn: JaxprEqn, limits: Limits) -> bool:

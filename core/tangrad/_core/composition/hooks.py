@@ -135,8 +135,7 @@ class Hooks:
         self._loaded = not manager.is_loading()  # a plugin's module may trace or compile while it is imported
 
     def _forget(self, plugins: tuple[object, ...] | None) -> None:
-        if plugins is None:  # other distributions may be installed
-            self._loaded = False
+        self._loaded = self._loaded and plugins is not None  # None: other distributions may be installed
 
     def _publish(self, manager: Manager) -> None:
         callers = {hook: getattr(manager.hook, hook).get_hookimpls() for hook in PROGRAM_HOOKS}

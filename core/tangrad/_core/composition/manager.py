@@ -282,6 +282,8 @@ class Manager(pluggy.PluginManager):
                 self.computes |= {hook}
             self._take_in(name, contributor)  # where it was, it was for its entry points alone
             self._bringers.append(name)
+        for all_of in [getattr(self.hook, hook)._hookimpls for hook in PROGRAM_HOOKS]:  # those that are last, too
+            all_of[:] = [*[one for one in all_of if one.trylast][::-1], *[one for one in all_of if not one.trylast]]
         for listener in self.listeners:
             listener(self)
         self.is_loaded = True
@@ -296,8 +298,7 @@ class Manager(pluggy.PluginManager):
         return name
 
     def _is_taken(self, name: str) -> bool:
-        installed = self._composition.index.has_distribution(name)
-        return installed or self.has_plugin(name) or self.is_blocked(name)
+        return self._composition.index.has_distribution(name) or self.has_plugin(name) or self.is_blocked(name)
 
     def not_asked(self) -> str:
         """Say which hook objects are set aside or denied: what is missing may be theirs. Empty if there are none."""
