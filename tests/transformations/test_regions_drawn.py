@@ -8,6 +8,8 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, nn
+from tangrad._jit import settings
+from tangrad._jit.regions import program_pass
 from tangrad.core import backend_names
 from tangrad.random import fold_in, key, normal
 from tests.transformations.test_regions import assert_close, batch, chained, layer, weights
@@ -29,8 +31,18 @@ def convolved(weight, x, image, names, groups=1, kernel=(1, 2, 2, 2)):
 
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 
+
+def attention(weight, x):
+    centred = x - x.mean(-1, keepdims=True)
+    y = centred / np.sqrt(np.square(centred).mean(-1, keepdims=True) + 1e-5) * weight["shift"][: x.shape[-1]]
+    scores = np.exp((y @ y.T) * 0.1)
+    x = x + (scores / scores.sum(-1, keepdims=True)) @ y
+    return x + np.tanh(x @ weight["in"]) @ weight["out"]
+
+
 STEPS = {
     "layer": layer,
+    "attention": attention,
     "features last": lambda weight, x: convolved(weight, x, (1, 3, 4, 2), LAST),
     "features first": lambda weight, x: convolved(weight, x, (1, 2, 3, 4), FIRST, kernel=(2, 2, 1, 2)),
     "groups": lambda weight, x: convolved(weight, x, (1, 3, 4, 2), LAST, 2, (2, 2, 1, 2)),
@@ -80,7 +92,8 @@ def written(block, copies, between, wrap, ends="whole"):
     return program
 
 
-def check_program(description):
+def made(description):
+    """The function of a description, and its arguments."""
     block, copies, between, wrap, transformed, ends = description
     function = written(block, copies, between, wrap, ends)
     args = weights(copies), batch()
@@ -89,6 +102,11 @@ def check_program(description):
     if "vmap" in transformed:
         function = tangrad.vmap(function, (None, 0))
         args = (args[0], np.stack([batch(1), batch(2)]))
+    return function, args
+
+
+def check_program(description):
+    function, args = made(description)
     whole = tangrad.jit(function, compile_regions=False)(*args)
     assert_close(tangrad.jit(function, compile_regions="always")(*args), whole)
 
@@ -114,6 +132,22 @@ def drawn(seed):
 def test_a_few_programs_of_repeated_parts_compute_the_same(backend, seed):
     with tangrad.use_backend(backend):
         check_program(drawn(seed))
+
+
+@pytest.mark.parametrize("limits", ["MEASURED", "NONE"])
+def test_the_same_program_is_made_each_time_that_a_function_is_traced(limits):
+    """Else the next process compiles again what the cache has."""
+    found = 0
+    for seed in range(30):
+        block, _, *others = drawn(seed)
+        texts = []
+        for _ in range(2):
+            function, args = made([[*block, "attention"], 8, *others])
+            closed = program_pass.with_regions(tangrad.make_jaxpr(function)(*args), getattr(settings, limits), True)
+            texts.append(str(closed))
+            found += closed is not None
+        assert texts[0] == texts[1], drawn(seed)
+    assert found > 25
 
 
 @pytest.mark.sweep

@@ -290,7 +290,7 @@ def _replace(region: _Region, homes: Mapping[Any, tuple[_Region, int, Place]], l
     rows: Rows = {
         key: (list(row), list(read)) for (key, row), read in zip(region.arguments.items(), region.is_read, strict=True)
     }
-    found: dict[tuple[Var, ...], tuple[Again, set[tuple[Var, ...]]]] = {}
+    found: dict[tuple[Var, ...], tuple[Again, list[tuple[Var, ...]]]] = {}
     for argument, (variables, read) in list(rows.items()):
         places = [homes[var] for var in variables if var in homes]
         if len(places) < len(variables) or len({(id(home), place) for home, _, place in places}) > 1:
@@ -303,7 +303,7 @@ def _replace(region: _Region, homes: Mapping[Any, tuple[_Region, int, Place]], l
         if taken is not None and all([_is_merged(rows, key, row, read) for key, row in taken.values()]):
             given = {var: key for var, (key, _) in taken.items()}
             parts = [home.copy[number] for number in sorted(chain[0])]
-            found[argument] = Again(parts, home.copy[at].outvars[position], given), set(given.values())
+            found[argument] = Again(parts, home.copy[at].outvars[position], given), list(given.values())
     for argument in [argument for argument in found if any([argument in keys for _, keys in found.values()])]:
         del found[argument]
     sources = dict.fromkeys([key for _, keys in found.values() for key in keys])
