@@ -92,6 +92,23 @@ def test_results_do_not_depend_on_the_number_of_threads(library_path):
     assert len({printed(EXERCISE, library_path, TANGRAD_KERNELS_THREADS=count) for count in "125"}) == 1
 
 
+def test_threads_sleep_between_calls(library_path):
+    """They look out for the next job for a moment, and do not burn a processor until it comes."""
+    program = (
+        "import sys, time\n"
+        f"sys.path.insert(0, {str(EXERCISE.parent)!r})\n"
+        "import numpy as np\n"
+        "from exercise import Caller\n"
+        "call, x = Caller(sys.argv[1]), np.ones((256, 1000), 'float32')\n"
+        "call('softmax', [0, *x.shape], [x], [np.empty_like(x)])\n"
+        "time.sleep(0.05)\n"
+        "before = time.process_time()\n"
+        "time.sleep(0.4)\n"
+        "print(time.process_time() - before)"
+    )
+    assert float(printed("-c", program, library_path, TANGRAD_KERNELS_THREADS="6")) < 0.02
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_child_of_fork_has_threads_of_its_own(library_path):
     program = (

@@ -1,8 +1,11 @@
-// The threads of the process that kernels share. They are started with the first work for them, and sleep between.
+// The threads of the process that kernels share. They are started with the first work for them, and sleep between: to
+// wake one takes up to 0.1 ms, as long as small jobs take, so a thread that has done its part looks out for the next job
+// for a while before it sleeps; few do, as small jobs have few parts.
 
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -19,12 +22,39 @@
 namespace tangrad {
 namespace {
 
+// How long a thread waits awake, which is the time between two equations of a program, or two calls of a short one; and
+// how many threads of the pool do at the same time.
+constexpr std::chrono::microseconds kAwake{100};
+constexpr int kLookouts = 3;
+
+inline void pause() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) && defined(__GNUC__)
+  __asm__ volatile("yield");
+#endif
+}
+
+// Waits for `is_done()` for that long; other threads that want the processor get it. Whether it came true.
+template <typename Condition>
+bool wait_awake(const Condition& is_done) {
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (is_done()) return true;
+      pause();
+    }
+    std::this_thread::yield();
+  } while (std::chrono::steady_clock::now() < end);
+  return is_done();
+}
+
 struct Job {
   const std::function<void(int64_t)>& body;
   const int64_t count;
   std::atomic<int64_t> next{0};
   std::fenv_t environment;  // of who calls: whether subnormal numbers are 0
-  int helpers = 0;  // how many threads of the pool are at it; guarded by the pool's lock
+  std::atomic<int> helpers{0};  // how many threads of the pool are at it; it grows under the pool's lock
 
   void work() {
     for (int64_t i; (i = next.fetch_add(1)) < count;) body(i);
@@ -47,12 +77,18 @@ class Pool {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       jobs_.push_back(&job);
+      called_.fetch_add(1);
     }
     wake_.notify_all();
     job.work();
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+    }
+    const auto is_done = [&] { return job.helpers.load() == 0; };
+    if (wait_awake(is_done)) return;
     std::unique_lock<std::mutex> lock(mutex_);
-    jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
-    done_.wait(lock, [&] { return job.helpers == 0; });
+    done_.wait(lock, is_done);
   }
 
  private:
@@ -62,23 +98,42 @@ class Pool {
     return nullptr;
   }
 
+  // Waits for a job that has parts left.
+  Job* next_job(std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+      if (Job* job = open_job()) return job;
+      const uint64_t before = called_.load();
+      const auto is_called = [&] { return called_.load() != before; };
+      if (lookouts_ < kLookouts) {
+        ++lookouts_;
+        lock.unlock();
+        wait_awake(is_called);
+        lock.lock();
+        --lookouts_;
+      }
+      wake_.wait(lock, is_called);
+    }
+  }
+
   void serve() {
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-      Job* job = nullptr;
-      wake_.wait(lock, [&] { return (job = open_job()) != nullptr; });
-      ++job->helpers;
+      Job* job = next_job(lock);
+      job->helpers.fetch_add(1);
       lock.unlock();
       std::fesetenv(&job->environment);
       job->work();
+      const bool is_last = job->helpers.fetch_sub(1) == 1;  // then the job may be gone
       lock.lock();
-      if (--job->helpers == 0) done_.notify_all();
+      if (is_last) done_.notify_all();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::vector<Job*> jobs_;
+  std::atomic<uint64_t> called_{0};  // how many jobs there have been; it grows under the lock
+  int lookouts_ = 0;  // how many threads wait awake for one
 };
 
 // Never freed: its threads may sleep in it when the process ends.
