@@ -138,11 +138,6 @@ def mapped_index(ref):
     tangrad.vmap(lambda holds: lax.cond(holds, write, lambda: None))(np.array([True, False]))
 
 
-def in_shard_map(ref):
-    mesh, spec = tangrad.make_mesh((1,), ("i",)), tangrad.P()
-    tangrad.shard_map(lambda x: x + ref[0], mesh=mesh, in_specs=spec, out_specs=spec)(X)
-
-
 def with_rules_of_its_own(ref):
     def with_reference(x):
         inner = tangrad.new_ref(x)
@@ -181,7 +176,6 @@ REFUSED = {
         "pass the reference as an argument",
     ),
     "mapped index": (mapped_index, NotImplementedError, "effects that must happen only"),
-    "shard_map": (in_shard_map, NotImplementedError, "shard_map"),
     "rules of its own": (with_rules_of_its_own, NotImplementedError, "derivatives of its own"),
     "carried": (carried, TypeError, "close over it"),
     "arithmetic": (lambda r: r + 1.0, TypeError, "ref"),
@@ -400,3 +394,46 @@ def test_parts_are_pytrees_of_the_reference_and_arrays():
 def test_types_of_references_are_sharded_as_their_arrays():
     ref = tangrad.new_ref(tnp.zeros((2, 3)))
     assert ref.aval.sharding == tangrad.typeof(ref[...]).sharding
+
+
+@pytest.mark.usefixtures("_on_numpy")
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_rows_of_references_along_any_axis_are_written_by_what_carries_programs(axis, backend):
+    def double(row):
+        row[...] = row[...] * 2
+
+    programs = [
+        double,
+        tangrad.jit(double),
+        tangrad.checkpoint(double),
+        lambda row: lax.cond(True, lambda: double(row), lambda: None),
+        lambda row: lax.fori_loop(0, 1, lambda i, carry: (double(row), carry)[1], 0) * 0,
+        lambda row: lax.while_loop(lambda i: i < 1, lambda i: (double(row), i + 1)[1], 0),
+    ]
+    rows = np.arange(6.0, dtype="float32").reshape(3, 2)
+    with tangrad.use_backend(backend):
+        for program in programs:
+            mapped = tangrad.vmap(program, axis)
+
+            def loss(x, mapped=mapped):
+                ref = tangrad.new_ref(x)
+                mapped(ref)
+                return (ref[...] ** 2).sum()
+
+            for transform in (lambda f: f, tangrad.jit):
+                ref = tangrad.new_ref(rows)
+                transform(mapped)(ref)
+                assert np.array_equal(ref[...], 2 * rows)
+                if program is not programs[-1]:  # which has no reverse mode
+                    assert np.array_equal(transform(tangrad.grad(loss))(rows), 8 * rows)
+
+
+@pytest.mark.usefixtures("_on_numpy")
+def test_one_reference_mapped_twice_is_refused_whatever_its_axes():
+    write = tangrad.jit(lambda one, other: (one.__setitem__(0, 1.0), other.__setitem__(0, 2.0)))
+    ref = tangrad.new_ref(tnp.zeros((3, 3)))
+    for axes in (0, 1, (0, 1), (1, 0)):
+        with pytest.raises(ValueError, match="one reference"):
+            tangrad.vmap(write, axes)(ref, ref)
+    assert not np.any(ref[...])

@@ -403,3 +403,149 @@ def test_maps_within_take_the_other_axes() -> None:
     outer = shard_map(lambda part: inner(part) * lax.psum(1, "x"), in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
     with mesh():
         assert_equal(tangrad.jit(outer)(X), X * 8)
+
+
+# --- References -----------------------------------------------------------------------------------------------------
+
+ROW = np.linspace(0.1, 0.9, 8, dtype=np.float32)
+along_x = partial(shard_map, in_specs=P("x"))
+
+
+def scaled(part: Any) -> None:
+    part[...] = part[...] * (1 + lax.axis_index("x")) + part.shape[0]
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, tangrad.jit])
+def test_references_are_cut_as_arguments_and_put_together_again(transform: Any) -> None:
+    ref = tangrad.new_ref(ROW)
+    before = ref[...]
+    transform(along_x(scaled, out_specs=None))(ref)
+    assert_equal(ref[...], ROW * [1, 1, 1, 1, 2, 2, 2, 2] + 4)
+    assert_equal(before, ROW)
+
+    total = tangrad.new_ref(0.0)
+
+    def add(part: Any, x: Any) -> Any:
+        part.at[1:][...] += x[1:]
+        total[...] += lax.psum(x.sum(), "x")
+        return part[:1]
+
+    mapped = transform(along_x(add, out_specs=P("x")))
+    assert_equal(mapped(ref, ROW), ref[...][::4])
+    mapped(ref, ROW)
+    assert_equal(total[...], 2 * ROW.sum())
+    assert_equal(ref[...], ROW * [1, 3, 3, 3, 2, 4, 4, 4] + 4)
+
+
+def test_references_within_maps_in_loops_maps_and_derivatives() -> None:
+    change = along_x(scaled, out_specs=None)
+
+    def by_reference(x: Any) -> Any:
+        ref = tangrad.new_ref(x)
+        lax.fori_loop(0, 3, lambda _, carry: (change(ref), carry)[1], 0)
+        lax.cond(ref[0] > 1e9, lambda: None, lambda: change(ref))
+        return ref[...]
+
+    def by_value(x: Any) -> Any:
+        one = along_x(lambda part: part * (1 + lax.axis_index("x")) + part.shape[0], out_specs=P("x"))
+        return one(one(one(one(x))))
+
+    loss: Any = lambda f: lambda x: jnp.sum(jnp.sin(f(x)))
+    for transform in (lambda f: f, tangrad.jit, loss, lambda f: tangrad.grad(loss(f)), lambda f: tangrad.jacfwd(f)):
+        assert_equal(transform(by_reference)(ROW), transform(by_value)(ROW))
+    rows = jnp.stack([ROW, 2 * ROW], 1)
+    assert_equal(tangrad.vmap(by_reference, 1, 1)(rows), tangrad.vmap(by_value, 1, 1)(rows))
+    mapped = tangrad.new_ref(rows)
+    tangrad.vmap(change, 1)(mapped)
+    assert_equal(mapped[...], rows * np.array([1, 1, 1, 1, 2, 2, 2, 2])[:, None] + 4)
+
+
+def test_what_is_written_along_more_axes_than_a_reference_is_cut() -> None:
+    ref = tangrad.new_ref(ROW)
+    write = lambda part, x: part.__setitem__(..., x)
+    for transform in (lambda f: f, tangrad.jit):
+        with pytest.raises(ValueError, match=r"Ref\{f32\[8\]\} may differ along the mesh axes \('y',\).*in_specs name"):
+            transform(shard_map(write, in_specs=(P("x"), P(("x", "y"))), out_specs=None))(ref, jnp.ones(32))
+        with pytest.raises(ValueError, match=r"along the mesh axes \('x',\).*closes over is not cut"):
+            transform(along_x(lambda x: ref.at[:4].__setitem__(..., x), out_specs=None))(ROW)
+        with pytest.raises(ValueError, match=r"operand 0 and operand 1"):
+            transform(along_x(lambda a, b: None, out_specs=None))(ref, ref)
+        with pytest.raises(TypeError, match=r"references cannot be returned; return its value"):
+            transform(along_x(lambda a: a, out_specs=P("x")))(ref)
+    assert_equal(ref[...], ROW)
+    shard_map(write, in_specs=(P(), P("x")), out_specs=None, check_vma=False)(ref, jnp.ones(16))  # as was asked for
+    assert_equal(ref[...], jnp.ones(8))
+
+
+def test_pmap_refuses_references_which_no_device_could_write() -> None:
+    ref = tangrad.new_ref(ROW)
+    with pytest.raises(TypeError, match=r"Ref\{f32\[8\]\} among its arguments: pass its value"):
+        tangrad.pmap(lambda x: x[...])(ref)
+    with pytest.raises(TypeError, match=r"Ref\{f32\[8\]\} that the function closes over.*shard_map takes"):
+        tangrad.pmap(lambda x: ref.at[0].__setitem__(..., x))(ROW)
+    assert_equal(ref[...], ROW)
+
+
+def test_types_of_references_along_explicit_axes_stay() -> None:
+    explicit = tangrad.make_mesh((2, 4), ("x", "y"), (tangrad.sharding.AxisType.Explicit,) * 2)
+    increase = lambda part: part.__setitem__(..., part[...] + 1)
+    add = tangrad.shard_map(increase, mesh=explicit, out_specs=None)
+    with tangrad.set_mesh(explicit):
+        cut, whole = (tangrad.new_ref(tangrad.device_put(ROW, NamedSharding(explicit, s))) for s in (P("x"), P()))
+        for transform in (lambda f: f, tangrad.jit):
+            transform(add)(cut)
+            transform(tangrad.shard_map(increase, in_specs=P("y"), out_specs=None, mesh=explicit))(whole)
+        assert tangrad.typeof(cut[...]).sharding.spec == P("x") and tangrad.typeof(whole[...]).sharding.spec == P(None)
+        assert_equal(cut[...], ROW + 2)
+        assert_equal(whole[...], ROW + 2)
+
+
+def turns(x: Any) -> Any:
+    """A reference to what is the same everywhere, that gets in a loop what differs: alone, and beside a carry."""
+    ref = tangrad.new_ref(jnp.ones(4))
+    other = tangrad.new_ref(jnp.zeros(4))
+    other[...] = x
+
+    @tangrad.jit
+    def inner(start: Any) -> Any:
+        def body(carry: Any, i: Any) -> Any:
+            ref[i] = ref[i] + jnp.sin(other[i]) * carry
+            lax.cond(i > 2, lambda: ref.__setitem__(..., ref[...] * other[...]), lambda: None)
+            return carry + ref[i], ref[i]
+
+        return lax.scan(body, start, jnp.arange(4))
+
+    carry, outs = inner(1.0)
+
+    def again(i: Any, n: Any) -> Any:
+        ref[i] = x[i] * n
+        return n
+
+    lax.fori_loop(0, 2, again, 2.0)
+    return ref[...] * carry + outs
+
+
+def turns_of_values(x: Any) -> Any:
+    def body(state: Any, i: Any) -> Any:
+        carry, row = state
+        row = row.at[i].add(jnp.sin(x[i]) * carry)
+        row = jnp.where(i > 2, row * x, row)
+        return (carry + row[i], row), row[i]
+
+    (carry, row), outs = lax.scan(body, (1.0, jnp.ones(4)), jnp.arange(4))
+    row = lax.fori_loop(0, 2, lambda i, row: row.at[i].set(x[i] * 2.0), row)
+    return row * carry + outs
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_gradients_of_loops_that_write_what_differs_to_references(checked: bool) -> None:
+    """Their cotangents are those of each device, and are not summed in each turn."""
+    found = []
+    for function in (turns, turns_of_values):
+        f = along_x(function, out_specs=P("x"), check_vma=checked)
+        inside = lambda g: along_x(g, out_specs=P("x"), check_vma=checked)
+        gradient = tangrad.grad(lambda part, g=function: jnp.sum(g(part) ** 2))
+        found.append([f(ROW), tangrad.grad(lambda x, f=f: jnp.sum(f(x) ** 2))(ROW), inside(gradient)(ROW)])
+    for one, other in zip(*found, strict=True):
+        assert_equal(one, other)
+    assert_equal(found[0][1], found[0][2])

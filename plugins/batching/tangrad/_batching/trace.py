@@ -49,7 +49,7 @@ def move_axis_p(x: ShapedArray, *, source: int, destination: int) -> ShapedArray
         raise ValueError(f"move_axis: no axes {source} and {destination} in {x.str_short()}")
     shape = list(x.shape)
     shape.insert(destination, shape.pop(source))
-    return ShapedArray(tuple(shape), x.dtype)
+    return x.plain.update(shape=tuple(shape), weak_type=False)
 
 
 @batching.primitive(name="broadcast_axis")

@@ -10,11 +10,12 @@ on them are turned into values where it is applied.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from tangrad._references.indexing import Chain, Template, as_template, chained, fitted, from_template, read, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
 from tangrad._references.types import AbstractRef, accesses, is_reference
+from tangrad.batching import move_axis
 from tangrad.core import (
     EVAL_TRACE,
     ClosedJaxpr,
@@ -64,7 +65,7 @@ class References(Trace):
         return self.parent is EVAL_TRACE
 
     def process_primitive(self, primitive: Primitive, args: Values, params: Params) -> PyTree:
-        own = tuple([type(arg) is Reference and arg._trace is self for arg in args])
+        own = tuple([isinstance(arg, Reference) and arg._trace is self for arg in args])
         if True not in own:
             return call_under(self.parent, self.parent.process_primitive, primitive, args, params)
         rule = rule_table("discharge")[primitive]
@@ -112,6 +113,11 @@ class Reference(Tracer):
     @value.setter
     def value(self, value: Array) -> None:
         self.state, self.alone = value, False
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Which cell it is, and how its axes are moved."""
+        return (id(self),)
 
     def part(self, chain: Chain) -> Array:
         """A part of the array, to be handed out."""
@@ -171,6 +177,30 @@ class Reference(Tracer):
         return "Ref(frozen)" if self.state is None else f"Ref({self.state!r})"
 
     __str__ = __repr__
+
+
+class Moved(Reference):
+    """A reference with an axis elsewhere, as `vmap` hands on one that is mapped: what is written is in the original."""
+
+    __slots__ = ("_axes", "_original")
+
+    def __init__(self, original: Reference, source: int, destination: int) -> None:
+        self._original, self._axes = original, (source, destination)
+        self._trace, self.alone, self.state = original._trace, False, self.value
+        self.aval: Any = AbstractRef(self.state.aval)
+
+    @property
+    def value(self) -> Array:
+        return cast("Array", move_axis(self._original.value, *self._axes))
+
+    @value.setter
+    def value(self, value: Array) -> None:
+        source, destination = self._axes
+        self._original.value = cast("Array", move_axis(value, destination, source))
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        return (*self._original.identity, *self._axes)
 
 
 class _IsReference(type):
@@ -286,7 +316,7 @@ def located(of: object, index: object) -> tuple[Any, Chain]:
 
 def get(ref: Any, idx: object = None) -> Array:
     reference, chain = located(ref, idx)
-    if type(reference) is Reference and reference.is_here:
+    if isinstance(reference, Reference) and reference.is_here:
         return reference.part(chain)
     template, arrays = as_template(chain)
     return get_p.bind(reference, *arrays, indexers=template)
@@ -295,7 +325,7 @@ def get(ref: Any, idx: object = None) -> Array:
 def set_(ref: object, idx: object, value: object) -> None:
     reference, chain = located(ref, idx)
     value = _operand(reference, value)
-    if type(reference) is Reference and reference.is_here:
+    if isinstance(reference, Reference) and reference.is_here:
         reference.value = written(reference.value, chain, value)
     else:
         template, arrays = as_template(chain)

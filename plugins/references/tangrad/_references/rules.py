@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tangrad._references.cells import discharged
+from tangrad._references.cells import Moved, Reference, discharged
 from tangrad._references.indexing import Template, added, from_template, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
+from tangrad.batching import move_axis_p
 from tangrad.core import (
     EVAL_TRACE,
     Array,
@@ -19,6 +21,7 @@ from tangrad.core import (
     as_array,
     eval_jaxpr,
     find_primitive,
+    get_aval,
     thread,
 )
 from tangrad.core.caches import JaxprCache, register_cache
@@ -29,7 +32,8 @@ from tangrad.extend.jit import jit_p
 from tangrad.extend.lax import cond_p, platform_dependent_p, scan_p, split_list, while_p
 
 if TYPE_CHECKING:
-    from tangrad.typing import Value, Values
+    from tangrad.core import ShapedArray
+    from tangrad.typing import Params, Value, Values
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -63,6 +67,11 @@ def _add(args: Sequence[Any], own: object, *, indexers: Template) -> tuple[()]:
     return ()
 
 
+@discharge.rule(move_axis_p)
+def _move(args: Sequence[Any], own: object, *, source: int, destination: int) -> Moved:
+    return Moved(args[0], source, destination)
+
+
 _VALUES = (
     "references are turned into values when a function is called; for arrays alone it can be lowered ahead of that"
 )
@@ -93,11 +102,12 @@ def values_of(args: Sequence[Any], own: Sequence[bool]) -> list[object]:
 
 def check_distinct(name: str, args: Sequence[Any], own: Sequence[bool]) -> None:
     """Raise ValueError where one reference is two operands of a program, which would see two values of it."""
-    places: dict[int, int] = {}
+    places: dict[object, int] = {}
     for place, (arg, is_own) in enumerate(zip(args, own, strict=True)):
-        if is_own and places.setdefault(id(arg), place) != place:
+        first = places.setdefault(arg.identity[0], place) if is_own else place
+        if first != place:
             raise ValueError(
-                f"{name}: one reference, of type {arg.aval.str_short()}, is operand {places[id(arg)]} and operand "
+                f"{name}: one reference, of type {arg.aval.str_short()}, is operand {first} and operand "
                 f"{place} (what a function closes over counts first): pass it once, and use that argument alone"
             )
 
@@ -130,6 +140,34 @@ def keep_values(
     return tuple(outs[: len(outs) - sum(own)])
 
 
+def _bind(
+    primitive: Primitive,
+    recorded: Sequence[ShapedArray],
+    values: Sequence[Any],
+    params: Params,
+    after: Mapping[int, ShapedArray] = MappingProxyType({}),
+) -> tuple[Any, ...]:
+    """Apply what carries programs of values, which were made for operands of the types `recorded`.
+
+    Where types record along which axes values differ, a reference may hold what differs along more than when a program
+    was traced. `after`: the types that operands have at the end of a loop's turn, which they have to have from the
+    first one on, as of every carry; or their cotangents would be summed over those axes in each turn.
+    """
+    typed = thread.typed_axes
+    if typed is not None:
+        wide = list(values)
+        for place, aval in after.items():
+            wide[place] = _as_wide_as(wide[place], aval, typed)
+        values, params = typed.fitted(primitive, recorded, wide, params)
+    return primitive.bind(*values, **params)
+
+
+def _as_wide_as(value: Any, aval: ShapedArray, typed: Any) -> Any:
+    known = dict(get_aval(value).named_shape)
+    missing = tuple([name for name, _ in aval.named_shape if name in typed.names and name not in known])
+    return typed.marked(value, missing) if missing else value
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Calls of a program with references among their operands: the program takes values, and returns the last ones.
 
@@ -156,9 +194,9 @@ def _call(primitive: Primitive) -> None:
         check_distinct(f"{primitive.name} of {others.get('name') or jaxpr.jaxpr.debug_name}", args, own)
         program = discharged(jaxpr, args, own)
         compiles = primitive is jit_p and thread.trace is EVAL_TRACE
-        outs = _overwriting(program, args, own, **others) if compiles else None
+        outs: Sequence[Array] | None = _overwriting(program, args, own, **others) if compiles else None
         if outs is None:
-            outs = primitive.bind(*values_of(args, own), jaxpr=program, **others)
+            outs = _bind(primitive, program.in_avals, values_of(args, own), {"jaxpr": program, **others})
         return keep_values(args, own, program, outs, compiles)
 
 
@@ -200,7 +238,7 @@ register_cache(_rearranged.clear)
 Flags = tuple[bool, ...]
 
 
-def _rearrange(closed: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[int]) -> ClosedJaxpr:
+def rearranged(closed: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[int]) -> ClosedJaxpr:
     """The program that takes and returns what stands at these positions."""
     jaxpr, key = closed.jaxpr, (tuple(inputs), tuple(outputs))
     make = lambda: ClosedJaxpr(
@@ -226,8 +264,10 @@ def _choice(primitive: Primitive, lead: int) -> None:
         count, places = len(branches[0].out_avals), _true(mine)
         written = sorted({place for program in programs for place in written_places(program, mine)})
         kept = [*range(count), *[count + places.index(place) for place in written]]
-        chosen = tuple([_rearrange(p, range(len(mine)), kept) for p in programs])
-        outs = primitive.bind(*args[:lead], *values_of(operands, mine), branches=chosen, **others)
+        chosen = tuple([rearranged(p, range(len(mine)), kept) for p in programs])
+        recorded = [*map(get_aval, args[:lead]), *chosen[0].in_avals]
+        values = [*args[:lead], *values_of(operands, mine)]
+        outs = _bind(primitive, recorded, values, {"branches": chosen, **others})
         for place, out in zip(written, outs[count:], strict=True):
             operands[place].value = out
         return tuple(outs[:count])
@@ -250,13 +290,10 @@ def _scan(
     count, values, written = len(jaxpr.out_avals), values_of(args, own), written_places(program, own)
     fixed = [place for place in range(num_consts) if place not in written]
     inputs = [*fixed, *written, *range(num_consts, len(own))]
-    outs = scan_p.bind(
-        *[values[place] for place in inputs],
-        jaxpr=_rearrange(program, inputs, [*written.values(), *range(count)]),
-        num_consts=len(fixed),
-        num_carry=len(written) + num_carry,
-        **others,
-    )
+    loop = rearranged(program, inputs, [*written.values(), *range(count)])
+    sizes = {"num_consts": len(fixed), "num_carry": len(written) + num_carry}
+    after = dict(enumerate(loop.out_avals[: len(written)], len(fixed)))
+    outs = _bind(scan_p, loop.in_avals, [values[place] for place in inputs], {"jaxpr": loop, **sizes, **others}, after)
     for place, out in zip(written, outs):
         args[place].value = out
     return tuple(outs[len(written) :])
@@ -283,21 +320,26 @@ def _while(
         raise ValueError("while_loop: the condition writes to a reference; write to it in the body, and read it here")
     count = len(carry)
     written = written_places(body, (*body_own, *carry_own))
-    carried = {id(body_consts[place]): position for position, place in enumerate(written)}
+    carried = {_which(body_consts[place]): position for position, place in enumerate(written)}
     fixed = [place for place in range(body_nconsts) if place not in written]
     inputs = [*fixed, *written, *range(body_nconsts, body_nconsts + count)]
-    body = _rearrange(body, inputs, [*written.values(), *range(count)])
+    body = rearranged(body, inputs, [*written.values(), *range(count)])
     condition, condition_fixed = _condition(condition, cond_consts, count, carried, body_consts, written)
-    outs = while_p.bind(
+    values = [
         *values_of([cond_consts[p] for p in condition_fixed], [cond_own[p] for p in condition_fixed]),
         *values_of([body_consts[p] for p in fixed], [body_own[p] for p in fixed]),
         *[body_consts[place].value for place in written],
         *carry,
-        cond_jaxpr=condition,
-        body_jaxpr=body,
-        cond_nconsts=len(condition_fixed),
-        body_nconsts=len(fixed),
-    )
+    ]
+    params = {
+        "cond_jaxpr": condition,
+        "body_jaxpr": body,
+        "cond_nconsts": len(condition_fixed),
+        "body_nconsts": len(fixed),
+    }
+    recorded = [*condition.in_avals[: len(condition_fixed)], *body.in_avals]
+    after = dict(enumerate(body.out_avals[: len(written)], len(condition_fixed) + len(fixed)))
+    outs = _bind(while_p, recorded, values, params, after)
     for place, out in zip(written, outs):
         body_consts[place].value = out
     return tuple(outs[len(written) :])
@@ -307,19 +349,25 @@ def _condition(
     condition: ClosedJaxpr,
     consts: Sequence[object],
     count: int,
-    carried: dict[int, int],
+    carried: dict[object, int],
     others: Sequence[Any],
     written: Mapping[int, int],
 ) -> tuple[ClosedJaxpr, list[int]]:
     """The condition that takes its other constants, and then what is carried; which constants those are."""
     jaxpr = condition.jaxpr
-    fixed = [place for place, const in enumerate(consts) if id(const) not in carried]
-    own = {carried[id(const)]: jaxpr.invars[place] for place, const in enumerate(consts) if id(const) in carried}
+    fixed = [place for place, const in enumerate(consts) if _which(const) not in carried]
+    shared = [(place, _which(const)) for place, const in enumerate(consts)]
+    own = {carried[which]: jaxpr.invars[place] for place, which in shared if which in carried}
     extra = [own.get(k) or Var(others[place].aval.inner_aval) for k, place in enumerate(written)]
     invars = [*[jaxpr.invars[place] for place in fixed], *extra, *jaxpr.invars[len(consts) : len(consts) + count]]
-    key = ("condition", tuple(fixed), tuple(carried.get(id(const)) for const in consts), len(written))
+    key = ("condition", tuple(fixed), tuple(carried.get(_which(const)) for const in consts), len(written))
     make = lambda: ClosedJaxpr(jaxpr.replace(invars=invars, outvars=jaxpr.outvars[:1]), condition.consts)
     return _rearranged.get(condition, key, make), fixed
+
+
+def _which(value: object) -> object:
+    """What is the same of two operands that are the same reference."""
+    return value.identity if isinstance(value, Reference) else id(value)
 
 
 def _check_constants(name: str, own: Flags, count: int) -> None:

@@ -6,11 +6,20 @@ import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
 from tangrad._sharding.shard_map.scope import is_within_map
-from tangrad.core import ClosedJaxpr, Device, closed_over_as_arguments, get_backend, holding, thread, trace_to_jaxpr
+from tangrad.core import (
+    ClosedJaxpr,
+    Device,
+    ShapedArray,
+    closed_over_as_arguments,
+    get_backend,
+    holding,
+    thread,
+    trace_to_jaxpr,
+)
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
@@ -22,6 +31,17 @@ def checked_axes(axes: object, what: str) -> None:
     for leaf in tree.leaves(axes):
         if isinstance(leaf, bool) or not hasattr(type(leaf), "__index__"):
             raise TypeError(f"pmap: {what} must be integers, None, or trees of them, got {leaf!r} in {axes!r}")
+
+
+def check_arrays(values: Sequence[Value], where: str) -> None:
+    """Raise TypeError for a reference: what the last device wrote would be lost, or be the value of all."""
+    for value in values:
+        aval: Any = value.aval
+        if not isinstance(aval, ShapedArray):
+            raise TypeError(
+                f"pmap takes arrays, got a reference of type {aval.str_short()} {where}: pass its value, ref[...], and "
+                "write what the function returns; shard_map takes references"
+            )
 
 
 def axes_of_arguments(

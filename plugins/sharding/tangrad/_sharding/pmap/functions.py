@@ -10,6 +10,7 @@ from tangrad._sharding.making import global_array, local_array
 from tangrad._sharding.pmap.axes import (
     axes_of_arguments,
     axes_of_results,
+    check_arrays,
     checked_axes,
     checked_size,
     devices_for,
@@ -267,6 +268,7 @@ class PmapFunction(Generic[P, R]):
             count = len(in_axes)  # the entries of static arguments say nothing
             static = {position % count for position in self._static}
             in_axes = tuple([axis for position, axis in enumerate(in_axes) if position not in static])
+        check_arrays(values, "among its arguments")
         axes = axes_of_arguments(in_axes, dynamic, kwargs, values)
         return axes, mapped_size(values, axes, axis_size, dynamic, kwargs)
 
@@ -340,6 +342,7 @@ class PmapFunction(Generic[P, R]):
             return MappedProgram(of_parts, parts, "pmap", mesh, (self._name,), cuts)
 
         program = traced()
+        check_arrays(program.outer, "that the function closes over")
         results = [self._cut(mesh, axis) for axis in wanted]
         of_the_first |= {position for position, _ in program.undeclared(results)}
         return (traced() if of_the_first else program).bind(values, results)
