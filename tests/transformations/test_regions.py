@@ -174,8 +174,46 @@ def test_the_steps_of_an_unrolled_recurrence_are_regions_though_each_reads_a_pla
 
 def test_calls_of_a_jitted_layer_are_regions_where_only_those_are_wanted():
     program = tangrad.value_and_grad(deep(tangrad.jit(layer)))
-    assert sizes(regions_of(program, weights(6), batch(), unmarked=False)) == [5, 5]
+    assert sizes(regions_of(program, weights(6), batch(), unmarked=False)) == [5, 6]
     assert regions_of(tangrad.value_and_grad(deep()), weights(6), batch(), unmarked=False) == []
+
+
+def test_marked_layers_hand_on_as_little_as_found_ones_and_their_incomplete_copies_are_calls():
+    limits = replace(SMALL, again=True)
+    total = lambda found: sum(aval.size for program in found for aval in program.out_avals)
+    found, marked = [
+        regions_of(tangrad.grad(deep(wrap(normed)), argnums=(0, 1)), weights(9), batch(), limits=limits)
+        for wrap in (lambda layer: layer, tangrad.jit)
+    ]
+    assert sizes(found) == sizes(marked) == [9, 9] and total(marked) <= total(found)
+    first_lacks = tangrad.grad(deep(tangrad.jit(dense)))
+    assert sizes(regions_of(first_lacks, weights(9), batch())) == [9, 9]
+
+
+def test_jitted_layers_that_are_called_in_turn_are_regions_each():
+    one, other = tangrad.jit(layer), tangrad.jit(lambda weight, x: np.sin(normed(weight, x)))
+
+    def program(weights, x):
+        for number, weight in enumerate(weights):
+            x = (other if number in (1, 2, 5) else one)(weight, x) * (number + 1.0)  # no period
+        return x
+
+    found = regions_of(program, weights(7), batch())
+    assert sizes(found) == [3, 4]
+    assert sizes(regions_of(program, weights(7), batch(), limits=replace(SMALL, again=True))) == [3, 4]
+
+
+def test_a_longer_repetition_goes_through_what_is_marked():
+    attended = tangrad.jit(lambda weight, x: x + np.tanh(x @ weight["in"]) @ weight["out"])
+
+    def program(weights, x):
+        for weight in weights:
+            x = normed(weight, attended(weight, x))
+        return x
+
+    whole = tangrad.jit(program, compile_regions=False)(weights(5), batch())
+    assert sizes(regions_of(program, weights(5), batch())) == [5]
+    assert_close(tangrad.jit(program, compile_regions="always")(weights(5), batch()), whole)
 
 
 @pytest.mark.parametrize(

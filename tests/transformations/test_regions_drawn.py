@@ -69,7 +69,9 @@ def written(block, copies, between, wrap, ends="whole"):
 
     part = run
 
-    if "jit" in wrap:
+    if wrap == "two jits":  # called in turn
+        run, other = tangrad.jit(part), tangrad.jit(lambda weight, x: STEPS["layer"](weight, part(weight, x)))
+    elif "jit" in wrap:
         run = tangrad.jit(run)
     if "checkpoint" in wrap:
         run = tangrad.checkpoint(run)
@@ -79,6 +81,8 @@ def written(block, copies, between, wrap, ends="whole"):
         for number in range(copies):
             if number == {"first lacks": 0, "last lacks": copies - 1}.get(ends):
                 x = part(weights[number], x, block[0])
+            elif wrap == "two jits" and number % 2:
+                x = other(weights[number], x)
             else:
                 x = run(weights[number], x)
             if between == "index":
@@ -121,7 +125,7 @@ def drawn(seed):
         [numbers.choice(sorted(STEPS)) for _ in range(numbers.randint(1, 3))],
         numbers.randint(2, 5),
         numbers.choice(["nothing", "index", "skip", "step"]),
-        numbers.choice(["plain", "jit", "checkpoint", "checkpoint of jit"]),
+        numbers.choice(["plain", "jit", "checkpoint", "checkpoint of jit", "two jits"]),
         numbers.choice(["value", "grad", "vmap", "vmap of grad"]),
         numbers.choice(["whole", "first lacks", "last lacks", "constant input"]),
     )

@@ -22,7 +22,7 @@ def tangrad_jaxpr_pass(closed_jaxpr: ClosedJaxpr, context: HookContext) -> Close
     if not chosen or is_checking_values() or _is_short(closed_jaxpr, limits.program):
         return None
     try:
-        from tangrad._jit.regions import program_pass  # six files, which programs that are short do without
+        from tangrad._jit.regions import program_pass  # seven files, which programs that are short do without
 
         return program_pass.with_regions(closed_jaxpr, limits, unmarked=chosen != "marked")
     except own_fault(Exception) as error:  # what is there to save time must not cost a program

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from tangrad.core import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from tangrad.core.caches import typed_key
 from tangrad.core.tools import sub_jaxprs
 
@@ -187,6 +187,28 @@ def _is_steady(equation: JaxprEqn) -> bool:
 
 def _literal(literal: Literal) -> tuple[str, ShapedArray, bytes]:
     return "literal", literal.aval, literal.ndarray.tobytes()
+
+
+# --- calls, as what they do -------------------------------------------------------------------------------------------
+
+
+def body_of(call: JaxprEqn, program: ClosedJaxpr) -> list[JaxprEqn] | None:
+    """The equations of a called program, in place of the call; None where its results are not made by them alone."""
+    jaxpr = program.jaxpr
+    made = {var for equation in jaxpr.eqns for var in equation.outvars}
+    results = dict(zip(jaxpr.outvars, call.outvars, strict=True))
+    if program.consts or len(results) < len(call.outvars) or not made.issuperset(results):
+        return None
+    if any([type(atom) is Literal for atom in call.invars]):  # copies would differ in it
+        return None
+    names: dict[Any, Any] = dict(zip(jaxpr.invars, call.invars, strict=True))
+    found = []
+    for equation in jaxpr.eqns:
+        read = [atom if type(atom) is Literal else names[atom] for atom in equation.invars]
+        written = [var if type(var) is DropVar else results.get(var) or Var(var.aval) for var in equation.outvars]
+        names.update(zip(equation.outvars, written, strict=True))
+        found.append(equation.replace(invars=read, outvars=written))
+    return found
 
 
 # --- parts at places of their own -------------------------------------------------------------------------------------
