@@ -437,3 +437,68 @@ def test_one_reference_mapped_twice_is_refused_whatever_its_axes():
         with pytest.raises(ValueError, match="one reference"):
             tangrad.vmap(write, axes)(ref, ref)
     assert not np.any(ref[...])
+
+
+def turn(total, row_and_index):
+    index, row = row_and_index
+    row.addupdate(row[...] + index)
+    return total + row[...].sum(), row[0]
+
+
+def turn_of_values(total, row_and_index):
+    index, row = row_and_index
+    row = row * 2 + index
+    return total + row.sum(), (row[0], row)
+
+
+@pytest.mark.usefixtures("_on_numpy")
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_loops_go_through_the_rows_of_references(backend, reverse):
+    indices, rows = np.arange(3, dtype="float32"), np.arange(6.0, dtype="float32").reshape(3, 2)
+
+    def by_reference(x):
+        ref = tangrad.new_ref(x)
+        out = lax.scan(turn, 0.0, (indices, ref), reverse=reverse)
+        return (*out, ref[...])
+
+    def by_value(x):
+        total, (firsts, x) = lax.scan(turn_of_values, 0.0, (indices, x), reverse=reverse)
+        return total, firsts, x
+
+    def loss(f):
+        return lambda x: f(x)[0] ** 2 + (f(x)[1] * f(x)[2][:, 1]).sum()
+
+    with tangrad.use_backend(backend):
+        outer = tangrad.new_ref(rows)
+        total, firsts = tangrad.jit(lambda ref: lax.scan(turn, 0.0, (indices, ref), reverse=reverse))(outer)
+        for found, expected in zip((total, firsts, outer[...]), by_value(rows), strict=True):
+            assert np.array_equal(found, expected)
+        assert lax.map(lambda row: row[0] + row.shape[0], outer).tolist() == (outer[...][:, 0] + 2).tolist()
+        for transform in (tangrad.grad, tangrad.hessian, tangrad.jacfwd, lambda f: tangrad.vmap(f, 2)):
+            x = (
+                np.stack([rows, 2 * rows], 2)
+                if transform not in (tangrad.grad, tangrad.hessian, tangrad.jacfwd)
+                else rows
+            )
+            assert np.allclose(transform(loss(by_reference))(x), transform(loss(by_value))(x))
+        mapped = tangrad.new_ref(np.stack([rows, 2 * rows], 1))
+        tangrad.vmap(lambda ref: lax.scan(turn, 0.0, (indices, ref), reverse=reverse)[0], 1)(mapped)
+        assert np.array_equal(mapped[...][:, 0], by_value(rows)[2])
+
+
+@pytest.mark.usefixtures("_on_numpy")
+def test_what_loops_cannot_carry_is_named():
+    ref, other = zeros(), zeros()
+    write = lambda r: r.addupdate(1.0)
+    with pytest.raises(TypeError, match=r"scan: among what the loop carries is .* Ref\{f32\[3\]\}"):
+        lax.scan(lambda c, i: ((c[0], c[2], c[1]), write(c[1])), (0.0, ref, other), np.arange(3))
+    with pytest.raises(TypeError, match=r"while_loop: among what the loop carries.*close over it"):
+        lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, c[2], c[1]), (0, ref, other))
+    with pytest.raises(ValueError, match="scan: one reference"):
+        lax.scan(lambda c, r: (ref[0], write(r)), 0.0, ref)
+    with pytest.raises(AttributeError, match="an array has no attribute 'addupdate'"):
+        tnp.zeros(3).addupdate(1.0)
+    assert not np.any(ref[...]) and not np.any(other[...])
+    lax.scan(lambda c, i: (c, write(c[1])), (0.0, ref), np.arange(3))  # which stays the same one
+    assert ref[...].tolist() == [3, 3, 3]

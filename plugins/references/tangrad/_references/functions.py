@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -189,6 +189,14 @@ def addupdate(ref: Ref | Part, idx: object, x: ArrayLike) -> None:
     Array([2., 1.], dtype=float32)
     """
     cells.addupdate(ref, idx, x)
+
+
+@property  # type: ignore[misc]
+def addupdate_method(ref: Ref) -> Callable[..., None]:
+    """Of references: `ref.addupdate(x, idx=())` adds to a part, as `tangrad.ref.addupdate(ref, idx, x)`."""
+    if not is_reference(ref):
+        raise AttributeError("an array has no attribute 'addupdate'; references have it: tangrad.new_ref(array)")
+    return lambda x, idx=(): cells.addupdate(ref, idx, x)
 
 
 # Generators of random numbers that change as they draw: a key, and a reference to the number of keys drawn from it

@@ -284,19 +284,24 @@ _choice(platform_dependent_p, 0)
 def _scan(
     args: tuple[Any, ...], own: Flags, *, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **others: object
 ) -> object:
+    """What is written is carried, where the loop goes through a reference it is a result of each turn."""
     check_distinct("scan", args, own)
-    _check_constants("scan", own, num_consts)
+    _check_not_carried("scan", args, own, range(num_consts, num_consts + num_carry))
     program = discharged(jaxpr, args, own)
     count, values, written = len(jaxpr.out_avals), values_of(args, own), written_places(program, own)
+    carried = [place for place in written if place < num_consts]
+    rows = [place for place in written if place >= num_consts]
     fixed = [place for place in range(num_consts) if place not in written]
-    inputs = [*fixed, *written, *range(num_consts, len(own))]
-    loop = rearranged(program, inputs, [*written.values(), *range(count)])
-    sizes = {"num_consts": len(fixed), "num_carry": len(written) + num_carry}
-    after = dict(enumerate(loop.out_avals[: len(written)], len(fixed)))
+    inputs = [*fixed, *carried, *range(num_consts, len(own))]
+    outputs = [*[written[place] for place in carried], *range(count), *[written[place] for place in rows]]
+    loop = rearranged(program, inputs, outputs)
+    sizes = {"num_consts": len(fixed), "num_carry": len(carried) + num_carry}
+    after = dict(enumerate(loop.out_avals[: len(carried)], len(fixed)))
     outs = _bind(scan_p, loop.in_avals, [values[place] for place in inputs], {"jaxpr": loop, **sizes, **others}, after)
-    for place, out in zip(written, outs):
+    first = len(carried) + count
+    for place, out in zip([*carried, *rows], [*outs[: len(carried)], *outs[first:]], strict=True):
         args[place].value = out
-    return tuple(outs[len(written) :])
+    return tuple(outs[len(carried) : first])
 
 
 @discharge.rule(while_p)
@@ -310,7 +315,7 @@ def _while(
     body_nconsts: int,
 ) -> object:
     """The condition may read what the body writes: what is written is carried, and both get it from there."""
-    _check_constants("while_loop", own, cond_nconsts + body_nconsts)
+    _check_not_carried("while_loop", args, own, range(cond_nconsts + body_nconsts, len(own)))
     cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
     cond_own, body_own, carry_own = [tuple(flags) for flags in split_list(own, cond_nconsts, body_nconsts)]
     check_distinct("while_loop: the body", body_consts, body_own)
@@ -370,10 +375,11 @@ def _which(value: object) -> object:
     return value.identity if isinstance(value, Reference) else id(value)
 
 
-def _check_constants(name: str, own: Flags, count: int) -> None:
-    """Raise TypeError where a reference is no constant of a loop."""
-    for place in _true(own):
-        if place >= count:
+def _check_not_carried(name: str, args: Sequence[Any], own: Flags, carried: range) -> None:
+    """Raise TypeError where a reference is carried by a loop."""
+    for place in carried:
+        if own[place]:
             raise TypeError(
-                f"{name}: a reference is part of what the loop carries or goes through; close over it in the body"
+                f"{name}: among what the loop carries is a reference, of type {args[place].aval.str_short()}, and "
+                "which one it is cannot change from turn to turn; close over it in the body"
             )

@@ -439,6 +439,7 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
         "mean min nonzero prod ptp ravel real repeat reshape round searchsorted sort squeeze std sum swapaxes take "
         "to_device tobytes trace transpose var view"
     ),
+    "tangrad-references": "addupdate",
     "tangrad-sharding": "addressable_data addressable_shards device_buffer device_buffers global_shards mat sharding",
 }
 
