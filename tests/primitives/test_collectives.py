@@ -394,7 +394,7 @@ BAD = {
     "integer axis in gather": (ValueError, ["all_gather", "integer 0"], lambda v: lax.all_gather(v, 0)),
     "gather beyond": (ValueError, ["all_gather", "5"], lambda v: lax.all_gather(v, "i", axis=5)),
     "gather of a scalar tiled": (ValueError, ["all_gather"], lambda v: lax.all_gather(v[0], "i", tiled=True)),
-    "gather to": (ValueError, ["'reduced'"], lambda v: lax.all_gather(v, "i", to="reduced")),
+    "gather to": (ValueError, ["'unreduced'"], lambda v: lax.all_gather(v, "i", to="unreduced")),
     "gather groups alike": (
         NotImplementedError,
         ["all_gather", "to='varying'"],
@@ -416,7 +416,7 @@ BAD = {
     "permutation too short": (ValueError, ["pshuffle"], lambda v: lax.pshuffle(v, "i", [1, 0])),
     "broadcast beyond": (ValueError, ["pbroadcast", "0 to 3", "4"], lambda v: lax.pbroadcast(v, "i", 4)),
     "broadcast from a float": (TypeError, ["pbroadcast", "integer"], lambda v: lax.pbroadcast(v, "i", 1.5)),
-    "cast": (ValueError, ["'unreduced'"], lambda v: lax.pcast(v, "i", to="unreduced")),
+    "cast": (ValueError, ["'invarying'"], lambda v: lax.pcast(v, "i", to="invarying")),
 }
 
 

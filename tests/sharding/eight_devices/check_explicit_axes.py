@@ -769,15 +769,223 @@ def test_parts_are_cut_along_axes_that_are_not_mapped(wrap: Callable[..., Any], 
         assert spec_of(found) == spec
 
 
-def test_maps_refuse_shares_but_take_what_is_summed_of_them() -> None:
+REDUCED = P(None, None, reduced={"x"})
+VARYING, UNREDUCED_, REDUCED_, SAME = (("x",), (), ()), ((), ("x",), ()), ((), (), ("x",)), ((), (), ())
+
+# Function of parts, specs of two matrices of 8 x 8, and of the result; the function of whole matrices; and how parts of
+# the result are related.
+WITHIN: dict[str, tuple[Callable[..., Any], tuple[P, P], P, Callable[..., Any], Any]] = {
+    "partial products": (
+        lambda a, b: lax.pcast(a @ b, "x", to="unreduced"),
+        (P(None, "x"), P("x")),
+        SHARES,
+        lambda a, b: a @ b,
+        UNREDUCED_,
+    ),
+    "summed": (lambda a, b: lax.psum(a + b, "x"), (SHARES, SHARES), P(), lambda a, b: a + b, SAME),
+    "scattered": (
+        lambda a, b: lax.psum_scatter(a - b - b, "x", tiled=True),
+        (SHARES, SHARES),
+        P("x"),
+        lambda a, b: a - 2 * b,
+        VARYING,
+    ),
+    "as they are": (lambda a, b: (a + b).T, (SHARES, SHARES), SHARES, lambda a, b: (a + b).T, UNREDUCED_),
+    "gathered": (
+        lambda a, b: lax.all_gather(a * b, "x", tiled=True, to="reduced"),
+        (P("x"), P("x")),
+        REDUCED,
+        lambda a, b: a * b,
+        REDUCED_,
+    ),
+    "marked as reduced": (
+        lambda a, b: tnp.sin(lax.pcast(a * b, "x", to="reduced")),
+        (P(), P()),
+        REDUCED,
+        lambda a, b: tnp.sin(a * b),
+        REDUCED_,
+    ),
+    "reduced by cut": (lambda a, b: a @ b, (P("x"), REDUCED), P("x"), lambda a, b: a @ b, VARYING),
+    "reduced and cut, summed": (
+        lambda a, b: lax.psum(tnp.cos(a) * b[:4], "x"),
+        (P("x"), REDUCED),
+        P(),
+        lambda a, b: (tnp.cos(a[:4]) + tnp.cos(a[4:])) * b[:4],
+        SAME,
+    ),
+    "reduced by shares": (lambda a, b: a * b, (SHARES, REDUCED), SHARES, lambda a, b: a * b, UNREDUCED_),
+    "reduced by themselves": (lambda a, b: a * b + 1, (REDUCED, REDUCED), REDUCED, lambda a, b: a * b + 1, REDUCED_),
+    "to values of each": (
+        lambda a, b: lax.pcast(a, "x", to="varying")[:4] * b,
+        (REDUCED, P("x")),
+        P("x"),
+        lambda a, b: tnp.concatenate([a[:4], a[:4]]) * b,
+        VARYING,
+    ),
+    "in a scan": (
+        lambda a, b: lax.scan(lambda c, row: (c + row, c), a, tnp.stack([b, b]))[0],
+        (SHARES, SHARES),
+        SHARES,
+        lambda a, b: a + 2 * b,
+        UNREDUCED_,
+    ),
+    "in a program of its own": (
+        lambda a, b: tangrad.jit(lambda a, b: lax.pcast(a * b, "x", to="unreduced"))(a, b),
+        (P("x"), P("x")),
+        SHARES,
+        lambda a, b: a[:4] * b[:4] + a[4:] * b[4:],
+        UNREDUCED_,
+    ),
+    "of rows": (
+        lambda a, b: tangrad.vmap(lambda a, b: lax.psum(a * b, "x"))(a, b),
+        (SHARES, REDUCED),
+        P(),
+        lambda a, b: a * b,
+        SAME,
+    ),
+    "a derivative inside": (
+        lambda a, b: tangrad.grad(lambda b: lax.psum((a @ b).sum(), "x"))(b),
+        (P("x"), REDUCED),
+        SHARES,
+        lambda a, b: tangrad.grad(lambda b: (a @ b).sum())(b),
+        UNREDUCED_,
+    ),
+    "and along the other axis": (
+        lambda a, b: lax.pcast(lax.psum(a, "x") @ b, "y", to="unreduced"),
+        (P(None, "y", unreduced={"x"}), P("y")),
+        P(None, None, unreduced={"y"}),
+        lambda a, b: a @ b,
+        ((), ("y",), ()),
+    ),
+}
+
+
+def _dual(spec: P) -> P:
+    whole = [*spec, *[None] * (2 - len(spec))]
+    return P(*whole, unreduced=spec.reduced, reduced=spec.unreduced)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("case", list(WITHIN))
+def test_parts_that_are_to_be_combined(case: str, wrap: Callable[..., Any]) -> None:
+    of_parts, in_specs, out_spec, of_wholes, related = WITHIN[case]
+    relations: list[Any] = []
+
+    def logging(a: Any, b: Any) -> Any:
+        out = of_parts(a, b)
+        relations.append(tuple([tuple(axes) for axes in (out.mat.varying, out.mat.unreduced, out.mat.reduced)]))
+        return out
+
+    mapped = tangrad.shard_map(logging, mesh=EXPLICIT, in_specs=in_specs, out_specs=out_spec)
+    a, b = [
+        tangrad.device_put(value, NamedSharding(EXPLICIT, spec))
+        for value, spec in zip((numbers((8, 8)), numbers((8, 8)).T * 2), in_specs, strict=True)
+    ]
+    combined = lambda a, b: reshard(mapped(a, b), P())
+    weighed = lambda a, b: (numbers((8, 8))[: combined(a, b).shape[0]] * combined(a, b)).sum()
+    wholes = (np.asarray(a), np.asarray(b))
+    with use_mesh(mesh(1, 1)):
+        expected = np.asarray(of_wholes(*map(tnp.array, wholes)))
+        weights = numbers((8, 8))[: len(expected)]
+        slopes = tangrad.grad(lambda a, b: (weights * of_wholes(a, b)).sum(), (0, 1))(*map(tnp.array, wholes))
+        tangents = tangrad.jvp(of_wholes, tuple(map(tnp.array, wholes)), tuple(map(tnp.array, wholes[::-1])))[1]
+    found = wrap(mapped)(a, b)
+    assert relations == [related]
+    check_shares(
+        found,
+        expected,
+        P(*out_spec, *[None] * (2 - len(out_spec))).update(unreduced=out_spec.unreduced, reduced=out_spec.reduced),
+    )
+    for slope, whole, spec in zip(wrap(tangrad.grad(weighed, (0, 1)))(a, b), slopes, in_specs, strict=True):
+        assert spec_of(slope) == _dual(spec)
+        assert_equal(slope, whole)
+    directions = [
+        tangrad.device_put(value, NamedSharding(EXPLICIT, spec))
+        for value, spec in zip(wholes[::-1], in_specs, strict=True)
+    ]
+    assert_equal(wrap(lambda a, b, *more: tangrad.jvp(combined, (a, b), more)[1])(a, b, *directions), tangents)
+    stacks = [tnp.stack([a, a + a, -a]), tnp.stack([b, b, b])]
+    several = wrap(tangrad.vmap(combined))(*stacks)
+    with use_mesh(mesh(1, 1)):
+        each = [of_wholes(tnp.array(wholes[0]) * scale, tnp.array(wholes[1])) for scale in (1, 2, -1)]
+        assert_equal(several, np.stack([np.asarray(one) for one in each]))
+
+
+@pytest.mark.parametrize(
+    ("of_part", "in_spec", "out_spec", "words"),
+    [
+        (tnp.sin, SHARES, SHARES, "parts of an operand are still to be combined"),
+        (lambda a: a * a, SHARES, SHARES, "the others are not reduced"),
+        (lambda a: a * lax.axis_index("x"), SHARES, SHARES, "the others are not reduced"),
+        (lambda a: a + lax.axis_index("x"), SHARES, SHARES, "in different ways"),
+        (lambda a: lax.pmax(a, "x"), SHARES, P(), "still to be combined"),
+        (lambda a: lax.all_gather(a, "x"), SHARES, SHARES, "still to be combined"),
+        (lambda a: lax.ppermute(a, "x", [(0, 1), (1, 0)]), SHARES, SHARES, "still to be combined"),
+        (lambda a: lax.pcast(a, "x", to="reduced"), SHARES, SHARES, "is unreduced along axes of"),
+        (lambda a: lax.pcast(a, "x", to="varying"), SHARES, P("x"), "is unreduced along axes of"),
+        (lambda a: lax.pcast(a, "x", to="unreduced"), P(), SHARES, "is invarying along axes of"),
+        (lambda a: lax.pcast(a, "x", to="reduced"), P("x"), SHARES, "is varying along axes of"),
+        (lambda a: lax.pcast(a, "x", to="summed"), P("x"), SHARES, "to must be one of varying, unreduced, reduced"),
+        (lambda a: a, SHARES, P("x"), r"unreduced along \['x'\], and its out_specs"),
+        (lambda a: a, SHARES, REDUCED, r"unreduced along \['x'\], and its out_specs"),
+        (lambda a: a, SHARES, P(), r"unreduced along \['x'\], and its out_specs"),
+        (lambda a: a, REDUCED, P(), r"reduced along \['x'\], and its out_specs"),
+        (lambda a: a, P("x"), SHARES, "is not unreduced, and its out_specs"),
+        (lambda a: a, P(), REDUCED, "is not unreduced, and its out_specs"),
+    ],
+)
+def test_parts_that_are_not_combined_as_they_must_be(
+    of_part: Callable[..., Any], in_spec: P, out_spec: P, words: str
+) -> None:
+    mapped = tangrad.shard_map(of_part, mesh=EXPLICIT, in_specs=in_spec, out_specs=out_spec)
+    with pytest.raises((TypeError, ValueError), match=words):
+        mapped(numbers((8, 8)))
+
+
+def test_maps_over_some_axes_refuse_what_is_to_be_combined() -> None:
+    for specs in ({"in_specs": SHARES, "out_specs": P()}, {"in_specs": P(), "out_specs": SHARES}):
+        for checks in (True, False):
+            mapped = tangrad.shard_map(lambda a: a, mesh=EXPLICIT, axis_names={"x"}, check_vma=checks, **specs)
+            with pytest.raises(NotImplementedError, match="where all axes of the mesh are mapped"):
+                mapped(shares())
+    some = tangrad.shard_map(
+        lambda a: lax.pcast(a, "x", to="unreduced"), mesh=EXPLICIT, axis_names={"x"}, in_specs=P("x"), out_specs=P("x")
+    )
+    with pytest.raises(NotImplementedError, match="over all axes of the mesh"):
+        some(numbers((8, 8)))
+    greatest = P(unreduced={"x"}, unreduced_kind=UnreducedKind.max)
+    with pytest.raises(NotImplementedError, match="by their sum"):
+        tangrad.shard_map(lambda a: a, mesh=EXPLICIT, in_specs=P("x"), out_specs=greatest)(numbers((8, 8)))
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
+def test_maps_without_checks_take_parts_as_shares(wrap: Callable[..., Any]) -> None:
+    x = numbers((8, 8))
+    same = lambda in_specs, out_specs: tangrad.shard_map(
+        lambda a: a, mesh=EXPLICIT, in_specs=in_specs, out_specs=out_specs, check_vma=False
+    )
+    halves = wrap(same(P("x"), SHARES))(x)
+    check_shares(halves, x[:4] + x[4:])
+    check_shares(wrap(same(P(), SHARES))(x), x + x)
+    twice = lambda x: (reshard(same(P("x"), SHARES)(x), P()) * numbers((4, 8))).sum()
+    assert_equal(wrap(tangrad.grad(twice))(x), np.concatenate([numbers((4, 8))] * 2))
+    put = wrap(same(SHARES, P("x")))(halves)
+    assert_equal(reshard(put, P())[:4] + reshard(put, P())[4:], x[:4] + x[4:])
+    if ON_XLA:  # each has its own, as before
+        assert_equal(put, x)
+    slope = wrap(tangrad.grad(lambda x: same(SHARES, P("x"))(x)[:4].sum()))(halves)
+    assert spec_of(slope) == REDUCED
+
+
+def test_maps_take_what_is_summed_of_shares() -> None:
     x = shares()
     doubled = tangrad.shard_map(lambda part: part * 2, mesh=EXPLICIT, in_specs=P(), out_specs=P())
     for run in (doubled, tangrad.jit(doubled)):
         assert_equal(run(x), numbers((8, 8)) * 2)
-    for specs in ({"in_specs": SHARES, "out_specs": P()}, {"in_specs": P(), "out_specs": SHARES}):
-        for checks in (True, False):
-            with pytest.raises(NotImplementedError, match="within shard_map there are none yet"):
-                tangrad.shard_map(lambda part: part, mesh=EXPLICIT, check_vma=checks, **specs)(x)
+    totals = tangrad.shard_map(lambda part: lax.psum(part, "x"), mesh=EXPLICIT, out_specs=P())  # as its type is
+    for run in (totals, tangrad.jit(totals)):
+        assert_equal(run(x), numbers((8, 8)))
+        assert_equal(run(tangrad.device_put(x, P("x"))), numbers((8, 8))[:4] + numbers((8, 8))[4:])
 
 
 def _cuts(spec: P) -> list[tuple[Any, ...]]:

@@ -46,6 +46,12 @@ class Combining(NamedTuple):
         """That of cotangents."""
         return Combining(self.reduced, self.unreduced, UnreducedKind.sum if self.reduced else None)
 
+    @property
+    def described(self) -> str:
+        """In the words of messages."""
+        axes = (("unreduced", self.unreduced), ("reduced", self.reduced))
+        return " and ".join([f"{word} along {sorted(own, key=str)}" for word, own in axes if own]) or "not unreduced"
+
 
 NOTHING = Combining(frozenset(), frozenset(), None)
 _UFUNCS = {UnreducedKind.sum: np.add, UnreducedKind.max: np.maximum, UnreducedKind.min: np.minimum}
@@ -102,6 +108,12 @@ class Unclear(Exception):
 def of_type(aval: Any) -> Combining:
     """What a type records."""
     return NOTHING if aval.infer_types is None else aval.placed.combining
+
+
+def varying(aval: Any) -> frozenset[Any]:
+    """The axes along which values of a type differ from device to device, and are not to be combined."""
+    how = of_type(aval)
+    return frozenset([name for name, _ in aval.named_shape]) - how.unreduced - how.reduced
 
 
 def linear_in(*positions: int) -> Callable[[Rule], Rule]:
@@ -166,6 +178,16 @@ def of_any(avals: Sequence[Any], results: Sequence[Any]) -> Combining:
     return Combining(frozenset(), _reduced(avals), None)
 
 
+def of_collective(aval: Any, names: Iterable[Hashable], does: str) -> Combining:
+    """That of the result of a collective along axes, of parts of a type, which "sums" or "exchanges" them, or finds
+    "extremes"."""
+    how, along = of_type(aval), frozenset(names)
+    if does == "extremes" or (does == "exchanges" and how.unreduced & along):
+        _none_unreduced([aval])
+    unreduced = how.unreduced - along
+    return Combining(unreduced, how.reduced - along, how.kind if unreduced else None)
+
+
 cases = _combined(lambda avals, results: _linear(avals[1:], avals, results))
 product_of = _combined(_of_product)
 quotient_of = _combined(_of_quotient)
@@ -178,8 +200,13 @@ def _none_unreduced(avals: Sequence[Any]) -> None:
 
 
 def _reduced(avals: Sequence[Any]) -> frozenset[Any]:
-    """The axes along which all are reduced, but for numbers, which may be of any kind."""
-    found = {of_type(aval).reduced for aval in avals if aval.ndim or of_type(aval).reduced} or {frozenset()}
+    """The axes along which all are reduced, but for numbers, which may be of any kind.
+
+    Along an axis along which an operand differs from device to device the result does, too.
+    """
+    differing = frozenset[Any]().union(*[varying(aval) for aval in avals])
+    found = {of_type(aval).reduced - differing for aval in avals if aval.ndim or of_type(aval).reduced}
+    found = found or {frozenset()}
     if len(found) > 1:
         raise Unclear(f"operands are reduced along different axes: {_listed(avals)}")
     return found.pop()
@@ -242,7 +269,7 @@ def _mat(array: object) -> Any:  # as the stub of arrays has it, which knows no 
     """
     aval = array if isinstance(array, ShapedArray) else get_aval(array)
     how = of_type(aval)
-    return ManualAxisType(varying=[name for name, _ in aval.named_shape], unreduced=how.unreduced, reduced=how.reduced)
+    return ManualAxisType(varying=varying(aval), unreduced=how.unreduced, reduced=how.reduced)
 
 
 mat = property(_mat)

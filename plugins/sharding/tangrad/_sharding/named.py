@@ -265,10 +265,8 @@ class NamedSharding(Sharding):
                 raise ValueError(f"{spec} names the axis {axis!r}, and the axes of {mesh} are {mesh.axis_names}")
             if axis in axes[:number]:
                 raise ValueError(f"a sharding can use each mesh axis once, got {axis!r} twice in {spec}")
-        if others := (spec.unreduced | spec.reduced).difference(mesh.explicit_axes):
-            raise ValueError(
-                f"{spec}: types record what is unreduced or reduced along Explicit axes only, got {others}"
-            )
+        if others := (spec.unreduced | spec.reduced).intersection(mesh.auto_axes):
+            raise ValueError(f"{spec}: values are unreduced or reduced along Explicit axes only, and {others} are Auto")
         self.mesh = mesh
         self.spec = spec
         if isinstance(mesh, Mesh):
@@ -325,7 +323,7 @@ class NamedSharding(Sharding):
     def summed_axes(self) -> tuple[Hashable, ...]:
         """The axes, in the order of the mesh, along which the parts that devices hold are to be summed."""
         how = self.combining
-        return tuple([axis for axis in self.mesh.axis_names if axis in how.unreduced and how.kind is UnreducedKind.sum])
+        return tuple([a for a in self.mesh.explicit_axes if a in how.unreduced and how.kind is UnreducedKind.sum])
 
     def combine(self) -> Shares | None:
         """How the parts of unreduced values are combined; None where nothing is unreduced."""
@@ -440,7 +438,7 @@ class NamedSharding(Sharding):
     def _by_explicit_axes(self, ndim: int) -> NamedSharding | None:
         """The part of it that types record; None where it is nothing."""
         explicit = self.mesh.explicit_axes
-        if not explicit:
+        if not explicit and self.combining == NOTHING:
             return None
         axes = [tuple([axis for axis in cut if axis in explicit]) for cut in self.dimension_axes(ndim)]
         return self.with_axes(axes, self.combining) if any(axes) or self.combining != NOTHING else None

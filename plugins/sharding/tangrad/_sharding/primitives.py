@@ -25,6 +25,7 @@ from tangrad.core import (
 from tangrad.core.programs import compile_program
 from tangrad.core.transformations import one_equation
 from tangrad.errors import UnexpectedTracerError
+from tangrad.extend.collectives import differing
 from tangrad.extend.debug import debug_effects
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def _forget(args: Values, params: Params) -> Value:
     placed, axes = array.sharding, params["axes"]
     names = [axis for axis in placed.mesh.explicit_axes if axes is None or axis in axes]
     mesh = placed.mesh.update_axis_types(dict.fromkeys(names, AxisType.Auto))
-    return _move((array,), {"sharding": placed.update(mesh=mesh)})
+    spec = placed.spec.update(reduced=placed.spec.reduced.difference(names))
+    return _move((array,), {"sharding": placed.update(mesh=mesh, spec=spec)})
 
 
 @sharding.primitive(name="auto_axes", evaluate=_forget)
@@ -122,6 +124,18 @@ def inspect_sharding_p(x: ShapedArray, *, callback: Callable[[Sharding], object]
 NUMBERS = "biufc"  # NumPy's kinds of dtypes whose contents are those of an array's buffer
 
 
+def is_of_parts(sharding: Any) -> bool:
+    """Whether a sharding records, within a map over all axes, how parts are combined."""
+    mesh: Any = getattr(sharding, "mesh", None)
+    return mesh is not None and mesh.are_all_axes_manual
+
+
+def combined_axes(sharding: Any) -> frozenset[Any]:
+    """The axes along which what devices have are, or were, to be combined."""
+    unreduced, reduced, _ = sharding.combining
+    return unreduced | reduced
+
+
 def constrained(value: ArrayLike, sharding: Sharding) -> Array:
     """`value`, constrained to a sharding. Raises ValueError for a shape that it cannot cut."""
     if isinstance(value, Tracer) and not value._trace.alive:
@@ -130,4 +144,6 @@ def constrained(value: ArrayLike, sharding: Sharding) -> Array:
         sharding.check_shape(value.shape)  # part by part from the host, not as a whole by way of the first device
         return sharding.device_order[0].backend.put(value, get_aval(value), fully_constrained(sharding, value.ndim))
     operand = value if isinstance(value, Array) else as_operand(value)
+    if is_of_parts(sharding):
+        operand = differing(operand, tuple(combined_axes(sharding)))
     return as_array(sharding_constraint_p.bind(operand, sharding=sharding))

@@ -23,16 +23,19 @@ from tangrad._sharding.manual_types import (
     cases,
     linear_in,
     of_any,
+    of_collective,
     product_of,
     quotient_of,
 )
-from tangrad._sharding.primitives import auto_axes_p
+from tangrad._sharding.primitives import auto_axes_p, is_of_parts
 from tangrad.core import (
     AbstractValue,
     Primitive,
     RuleKind,
     RuleSet,
     ShapedArray,
+    as_array,
+    as_operand,
     calls_rules,
     dtypes,
     get_aval,
@@ -127,8 +130,13 @@ def _cuts(axes: object) -> bool:
     return isinstance(axes, (tuple, list)) and all([isinstance(cut, tuple) for cut in axes])
 
 
-def _message(primitive: Primitive, avals: Sequence[ShapedArray], why: str) -> str:
+def _message(primitive: Primitive, avals: Sequence[Any], why: str) -> str:
     types = ", ".join([aval.str_short() for aval in avals])
+    if any([aval.infer_types is not None and is_of_parts(aval.placed) for aval in avals]):
+        return (
+            f"{primitive.name} of {types}: {why}. Combine shares first (lax.psum, lax.psum_scatter), or mark operands "
+            f"as the others are (lax.pcast)"
+        )
     return (
         f"{primitive.name} of {types}: {why}. State the result's sharding (out_sharding=, where the function has it; "
         f"tangrad.sharding.auto_axes(f, out_sharding=...) around any), or move an operand first: "
@@ -179,12 +187,12 @@ def _typed(model: Any, aval: ShapedArray, axes: Any, how: Combining) -> Any:
 
 
 def missing_rule(primitive: Primitive) -> ShardingRule:
-    """Of a primitive without a rule: nothing is known, unless it has no results."""
+    """Of a primitive without a rule: nothing is known, unless it has no results, or operands are not cut at all."""
 
-    def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
-        if results:
+    def rule(operands: tuple[Operand, ...], results: tuple[Any, ...], params: Params) -> tuple[Axes, ...]:
+        if results and any([cut for operand in operands for cut in operand.axes]):
             raise Unclear(f"there is no rule of kind 'sharding' for {primitive.identity!r}")
-        return ()
+        return tuple([((),) * len(out.shape) for out in results])
 
     return rule
 
@@ -398,6 +406,10 @@ class ShardedType(ShapedArray):
         """`plain` as a type that records by which axes of this mesh its dimensions are cut; `how` it is combined."""
         return self.placed.with_axes(axes, how).type_of(plain)
 
+    def of_collective(self, plain: ShapedArray, axes: Axes, names: Sequence[Hashable], does: str) -> ShapedArray:
+        """The type of what a collective along mapped axes makes of such values: `does` as of the function."""
+        return self.cut_by(axes, plain, of_collective(self, names, does))
+
     @property
     def is_combined(self) -> bool:
         """Whether parts of values along some axes are still to be combined, or were, which cotangents record."""
@@ -452,11 +464,13 @@ class ShardedType(ShapedArray):
 
     def as_summed(self, value: ArrayLike, axes: frozenset[Any]) -> Array:
         """A value of this type, with one by which sums over what axes cut stay shares of the devices."""
+        if is_of_parts(self.placed):  # no axis that is left cuts them
+            return as_array(as_operand(value))
         return self.placed.with_axes(self.axes, self.placed.combining).with_summing(axes).constrain(value)
 
     def as_plain(self, value: Any) -> Array:
         """A value of this type, with the plain type."""
-        if self.placed.combining.unreduced:
+        if self.placed.combining.unreduced or is_of_parts(self.placed):
             value = self.placed.with_axes(self.axes).constrain(value)
         return auto_axes_p.bind(value, axes=None) if get_aval(value).infer_types is not None else value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.manual_types import Unclear
-from tangrad._sharding.primitives import auto_axes_p, inspect_sharding_p, sharding_constraint_p
+from tangrad._sharding.primitives import auto_axes_p, inspect_sharding_p, is_of_parts, sharding_constraint_p
 from tangrad.core import RuleSet, ShapedArray, Sharding
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ transpose = RuleSet("transpose", api=1)
 
 
 def _constrain(ct: Value, aval: ShapedArray, *, sharding: Sharding) -> Value:
-    return sharding_constraint_p.bind(ct, sharding=sharding)
+    # That of a part is as it is: who holds it to the operand's type has the dual of what it records.
+    return ct if is_of_parts(sharding) else sharding_constraint_p.bind(ct, sharding=sharding)
 
 
 transpose.form("linear", sharding_constraint_p, using=[_constrain])
@@ -49,6 +50,8 @@ batch = RuleSet("batch", api=1)
 def _(args: Any, dims: Any, *, axis_info: AxisInfo, sharding: NamedSharding) -> tuple[Array, int | None]:
     """The mapped dimension is sharded along `spmd_axis_name`, else as in its type, else unconstrained."""
     (x,), (dim,) = args, dims
+    if is_of_parts(sharding):
+        return sharding_constraint_p.bind(x, sharding=sharding), dim
     axes = axis_info.spmd_name
     if axes is None and x.aval.infer_types is not None and x.aval.axes[dim]:
         axes = x.aval.axes[dim]

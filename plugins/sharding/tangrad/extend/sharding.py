@@ -18,7 +18,7 @@ __getattr__, __dir__ = door(
         "tangrad._sharding.samples": "left_out line_and_grid",
         "tangrad._sharding.unnamed": "SingleDeviceSharding",
         "tangrad._sharding.shard_map.functions": "shard_map",
-        "tangrad._sharding.shard_map.primitives": "shard_map_p",
+        "tangrad._sharding.shard_map.primitives": "shard_map_p without_combining",
         "tangrad._sharding.shard_map.replication": "Places places varying_of_program",
         "tangrad._sharding.shard_map.scope": "axes_in_scope uncut with_cuts_of",
         "tangrad._sharding.shard_map.tracing": "with_cotangent_sums with_cotangent_sums_for",

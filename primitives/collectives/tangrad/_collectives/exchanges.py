@@ -15,7 +15,7 @@ from tangrad._collectives.axes import (
     on_leaves,
     size_of_axes,
 )
-from tangrad._collectives.positions import differing
+from tangrad._collectives.positions import differing, recast
 from tangrad._collectives.primitives import (
     all_gather_p,
     all_to_all_p,
@@ -24,7 +24,7 @@ from tangrad._collectives.primitives import (
     ppermute_p,
     reduce_scatter_p,
 )
-from tangrad.core import Array
+from tangrad.core import Array, as_array
 from tangrad.extend.lax import canonical_axis, expand_dims, squeeze
 from tangrad.typing import ArrayLike, PyTree, Value
 
@@ -71,7 +71,8 @@ def all_gather(
         tiled: whether the values are joined along a dimension that they have, in place of a new one.
         to: "varying": within a `shard_map` that checks types, results differ along the axes by their types, though
             their values are the same, and the derivative is the sum of those of all examples. "invarying": results are
-            the same by their types, too, and the derivative is the example's own part. Elsewhere both are one.
+            the same by their types, too, and the derivative is the example's own part. "reduced": their cotangents are
+            shares that are still to be summed, which the derivative does. Elsewhere all are one.
 
     Returns:
         a tree of arrays with a dimension more, or, tiled, with a longer one.
@@ -79,7 +80,7 @@ def all_gather(
     Raises:
         NameError: for a name that no mapped axis in scope has; the message lists those in scope.
         ValueError: for an axis named twice, a dimension that is not there, groups that do not fit, another `to`.
-        NotImplementedError: for groups that go to "invarying".
+        NotImplementedError: for groups that go to another than "varying".
 
     >>> import tangrad
     >>> from tangrad import lax
@@ -88,14 +89,14 @@ def all_gather(
     Array([[1., 3.],
            [1., 3.]], dtype=float32)
     """
-    if to not in ("varying", "invarying"):
-        raise ValueError(f"all_gather: to must be 'varying' or 'invarying', got {to!r}")
+    if to not in ("varying", "invarying", "reduced"):
+        raise ValueError(f"all_gather: to must be 'varying', 'invarying' or 'reduced', got {to!r}")
     names = checked_axes("all_gather", axis_name)
     if not names:
         return x
     size = size_of_axes("all_gather", names)
     groups = checked_groups("all_gather", axis_index_groups, size, equal=True)
-    if groups is not None and to == "invarying":
+    if groups is not None and to != "varying":
         raise NotImplementedError("all_gather: each group has a value of its own, which differs: to='varying'")
 
     def gathered(leaf: Value) -> Array:
@@ -110,6 +111,8 @@ def all_gather(
             axis_size=group_size(groups, size),
             tiled=bool(tiled),
         )
+        if to == "reduced":
+            return as_array(recast(found, names, to))
         return pinvary_p.bind(found, axes=names) if to == "invarying" else found
 
     return on_leaves("all_gather", x, gathered)

@@ -6,11 +6,11 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from tangrad import tree
 from tangrad._collectives.axes import (
     Axes,
     AxisNames,
     as_tuple,
-    axes_in_type,
     checked_axes,
     checked_leaves,
     size_of_axes,
@@ -35,6 +35,12 @@ def differing(x: Value, names: Axes) -> Value:
     if not missing:
         return operand
     return pvary_p.bind(operand, axes=tuple([(name, size_of_axis("pvary", name)) for name in missing]))
+
+
+def recast(x: Value, names: Axes, to: str) -> Value:
+    """An operand, of a type that records how its parts are related along axes; itself, where types do not record it."""
+    typed = thread.typed_axes
+    return x if typed is None else typed.recast(x, [name for name in names if name in typed.names], to)
 
 
 def index_along(name: object) -> Value:
@@ -121,19 +127,20 @@ def pcast(x: ArrayLike, axis_name: AxisNames, *, to: str) -> Array: ...
 @overload
 def pcast(x: T, axis_name: AxisNames, *, to: str) -> T: ...
 def pcast(x: PyTree, axis_name: AxisNames, *, to: str) -> PyTree:
-    """`x`, marked as differing along mapped axes. Its values stay, and the mark is only seen by derivatives.
+    """`x`, marked as differing along mapped axes, or as to be combined. Its values stay; derivatives see the mark.
 
-    Types record along which axes values differ within a `shard_map` that checks them; elsewhere this is `x`. A
+    Types record how values are related along axes within a `shard_map` that checks them; elsewhere this is `x`. A
     derivative with respect to what is the same along an axis is summed over it; with respect to what is marked it is
     that of each device by itself.
 
     Args:
         x: a tree of arrays.
         axis_name: the name of a mapped axis, or several in a tuple.
-        to: "varying"; other conversions go with shardings that the compiler checks.
+        to: "varying": devices have values of their own, of what was the same or reduced. "unreduced": what differed are
+            shares, whose sum is the value. "reduced": of what is the same, whose cotangents are to be such shares.
 
     Raises:
-        ValueError: for another `to`, and for a value that differs along all of the axes already.
+        ValueError: for another `to`, and for a value that is another's than these.
         NameError: for a name that no mapped axis in scope has. TypeError: for leaves that are no arrays.
 
     >>> import tangrad
@@ -142,14 +149,35 @@ def pcast(x: PyTree, axis_name: AxisNames, *, to: str) -> PyTree:
     >>> tangrad.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(np.ones(2))
     Array([1., 1.], dtype=float32)
     """
-    if to != "varying":
-        raise ValueError(f"pcast: to must be 'varying', got {to!r}")
-    marked, before = _marked("pcast", x, axis_name)
-    names = as_tuple(axis_name)
+    if to not in _TAKEN:
+        raise ValueError(f"pcast: to must be one of {', '.join(_TAKEN)}, got {to!r}")
+    marked, before = (_marked if to == "varying" else _checked)("pcast", x, axis_name)
+    names, typed = as_tuple(axis_name), thread.typed_axes
+    if typed is None or not names:
+        return marked
     for aval in before:
-        if names and axes_in_type(aval, names) == names:
+        found = typed.relations(aval, names)
+        if to == "varying" and found == ["varying"] * len(names):
             raise ValueError(f"pcast: a value of type {aval.str_short()} differs along {names} already")
-    return marked
+        if others := [one for one in found if one not in _TAKEN[to]]:
+            raise ValueError(
+                f"pcast: a value of type {aval.str_short()} is {others[0]} along axes of {names}; to={to!r} is for "
+                f"what is {_TAKEN[to][0]} along all of them"
+            )
+    leaves, structure = tree.flatten(marked)
+    return structure.unflatten([as_array(recast(leaf, names, to)) for leaf in leaves])
+
+
+# What pcast makes of what, by how values are related along axes.
+_TAKEN = {"varying": ("invarying", "reduced", "varying"), "unreduced": ("varying",), "reduced": ("invarying",)}
+
+
+def _checked(function: str, x: PyTree, axis_name: AxisNames) -> tuple[PyTree, list[ShapedArray]]:
+    """The tree, of arrays, and the types of its leaves."""
+    checked_axes(function, as_tuple(axis_name))
+    leaves, structure = checked_leaves(function, x)
+    operands = [as_operand(leaf) for leaf in leaves]
+    return structure.unflatten([as_array(operand) for operand in operands]), [operand.aval for operand in operands]
 
 
 def _marked(function: str, x: PyTree, axis_name: AxisNames) -> tuple[PyTree, list[ShapedArray]]:

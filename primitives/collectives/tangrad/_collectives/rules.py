@@ -86,12 +86,44 @@ def _(varying: Sequence[frozenset[Hashable]], params: Params) -> frozenset[Hasha
 # How results are sharded along explicit axes of a mesh, where others are mapped: a collective changes the parts that
 # devices hold of dimensions, each of which goes along with its cut unless it is joined or divided here.
 sharding = RuleSet("sharding", api=1)
-sharding.form("positionwise", p.ppermute_p, p.pbroadcast_p, p.pvary_p, p.pinvary_p, p.psum_back_p)
+sharding.form("linear", p.psum_back_p)
 
 
-@sharding.rule(p.psum_p, p.pmax_p, p.pmin_p)
-def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[Cuts, ...]:
-    return (tuple([cut for at, cut in enumerate(operands[0].axes) if at not in params["axes"]]),)
+def _along(
+    operands: Sequence[Operand], results: Sequence[ShapedArray], names: Sequence[Hashable], cuts: Cuts, does: str
+) -> tuple[ShapedArray, ...]:
+    """The type of a result that is cut so. Along the axes nothing is left to be combined; see `of_collective`."""
+    return (operands[0].aval.of_collective(results[0], cuts, names, does),)
+
+
+@sharding.rule(p.ppermute_p, p.pbroadcast_p, p.pinvary_p)
+def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[ShapedArray, ...]:
+    names = as_tuple(params["axis_name" if "axis_name" in params else "axes"])
+    return _along(operands, results, names, operands[0].axes, "exchanges")
+
+
+@sharding.rule(p.pvary_p)
+def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[ShapedArray, ...]:
+    return _along(operands, results, (), operands[0].axes, "exchanges")
+
+
+@sharding.rule(p.psum_p)
+def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[ShapedArray, ...]:
+    return _along(operands, results, names_among(params["axes"]), _left(operands, params), _sums(params))
+
+
+@sharding.rule(p.pmax_p, p.pmin_p)
+def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[ShapedArray, ...]:
+    return _along(operands, results, names_among(params["axes"]), _left(operands, params), "extremes")
+
+
+def _sums(params: Params) -> str:
+    """What a sum does to shares: one of a group is not that of all."""
+    return "sums" if params["axis_index_groups"] is None else "exchanges"
+
+
+def _left(operands: Sequence[Operand], params: Params) -> Cuts:
+    return tuple([cut for at, cut in enumerate(operands[0].axes) if at not in params["axes"]])
 
 
 @sharding.rule(p.psum_to_p)
@@ -105,23 +137,24 @@ def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Param
 
 
 @sharding.rule(p.all_gather_p)
-def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[Cuts, ...]:
-    dimension = params["all_gather_dimension"]
-    if params["tiled"]:
-        return (_whole(operands[0], dimension),)
-    return ((*operands[0].axes[:dimension], (), *operands[0].axes[dimension:]),)
+def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[ShapedArray, ...]:
+    dimension, axes = params["all_gather_dimension"], operands[0].axes
+    cuts = _whole(operands[0], dimension) if params["tiled"] else (*axes[:dimension], (), *axes[dimension:])
+    return _along(operands, results, as_tuple(params["axis_name"]), cuts, "exchanges")
 
 
 @sharding.rule(p.reduce_scatter_p)
-def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[Cuts, ...]:
+def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[ShapedArray, ...]:
     dimension = params["scatter_dimension"]
     axes = _whole(operands[0], dimension)
-    return (axes if params["tiled"] else (*axes[:dimension], *axes[dimension + 1 :]),)
+    cuts = axes if params["tiled"] else (*axes[:dimension], *axes[dimension + 1 :])
+    return _along(operands, results, as_tuple(params["axis_name"]), cuts, _sums(params))
 
 
 @sharding.rule(p.all_to_all_p)
-def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[Cuts, ...]:
-    return (_whole(operands[0], params["split_axis"], params["concat_axis"]),)
+def _(operands: Sequence[Operand], results: Sequence[ShapedArray], params: Params) -> tuple[ShapedArray, ...]:
+    cuts = _whole(operands[0], params["split_axis"], params["concat_axis"])
+    return _along(operands, results, as_tuple(params["axis_name"]), cuts, "exchanges")
 
 
 def _whole(operand: Operand, *dimensions: int) -> Cuts:

@@ -19,6 +19,7 @@ from tangrad.extend.sharding import (
     uncut,
     with_cotangent_sums_for,
     with_cuts_of,
+    without_combining,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _(
             "ordered effects, such as ordered callbacks, have no order among devices: use them outside of shard_map"
         )
     with axes_in_scope(mesh, manual_axes, checked):  # rules traced late, such as users', may have left some
-        jaxpr = with_cotangent_sums_for(jaxpr, mesh, manual_axes, in_shardings)
+        jaxpr = with_cotangent_sums_for(without_combining(jaxpr), mesh, manual_axes, in_shardings)
     manual = ManualAxes(manual_axes, whole, meshes.layout.numbers(whole))
     cuts_in = [with_cuts_of(sharding, aval) for sharding, aval in zip(in_shardings, jaxpr.in_avals, strict=True)]
     cuts_out = [with_cuts_of(sharding, aval) for sharding, aval in zip(out_shardings, jaxpr.out_avals, strict=True)]

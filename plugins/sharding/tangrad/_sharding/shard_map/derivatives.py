@@ -20,6 +20,7 @@ from tangrad._sharding.shard_map.replication import types_suffice, varying_of_pr
 from tangrad._sharding.shard_map.scope import (
     axes_in_scope,
     axes_of_outer_maps,
+    dual,
     mentioned,
     over_all,
     size_along,
@@ -264,7 +265,7 @@ def _(
         program, nonzero = transpose_jaxpr(jaxpr, linear, given)
         unknown_avals = [aval for aval, unknown in zip(jaxpr.in_avals, linear, strict=True) if unknown]
         wanted = [pair for pair, has in zip(zip(cuts, unknown_avals, strict=True), nonzero, strict=True) if has]
-        results_cuts = tuple([sharding for sharding, _ in wanted])
+        results_cuts = tuple([dual(sharding) for sharding, _ in wanted])
         of_results = [aval for aval, has in zip(jaxpr.out_avals, given, strict=True) if has]
         shares = [
             size_along(mesh, alike(sharding, aval)) for (_, sharding), aval in zip(present, of_results, strict=True)
@@ -275,7 +276,7 @@ def _(
         *[ct for ct, _ in present],
         jaxpr=program,
         mesh=mesh,
-        in_shardings=(*[sharding for _, sharding in known], *[sharding for _, sharding in present]),
+        in_shardings=(*[sharding for _, sharding in known], *[dual(sharding) for _, sharding in present]),
         out_shardings=results_cuts,
         manual_axes=manual_axes,
         checked=checked,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 from tangrad import tree
 from tangrad._sharding.context import on_devices
 from tangrad._sharding.shard_map.scope import (
+    as_combined,
     as_named,
     as_types_say,
     axes_left,
@@ -260,6 +261,7 @@ class _ShardedFunction:
             sharding = as_named(mesh, spec, "in_specs", manual)
             sharding.check_shape(operand.aval.shape, where + keystr(path))
             shardings.append(sharding)
+        operands = [as_combined(value, sharding) for value, sharding in zip(operands, shardings, strict=True)]
         typed = differing_part if self._checks else part_aval
         parts = tuple(
             [typed(value.aval, sharding, manual) for value, sharding in zip(operands, shardings, strict=True)]
@@ -330,6 +332,13 @@ class _ShardedFunction:
 
     def _check_results(self, program: MappedProgram, shardings: Sequence[NamedSharding], out_tree: PyTreeDef) -> None:
         """Raise ValueError for a result that may differ along an axis that its spec does not name."""
+        for position, (how, sharding) in enumerate(zip(program.combining, shardings, strict=True)):
+            if how != sharding.combining:
+                raise ValueError(
+                    f"shard_map of {self._name}: {_result(out_tree, position)} is {how.described}, and its out_specs, "
+                    f"{sharding.spec}, {sharding.combining.described}; combine it (lax.psum, lax.psum_scatter), "
+                    f"convert it (lax.pcast), or name the axes: P(unreduced=..., reduced=...)"
+                )
         for position, axes in program.undeclared(shardings):
             raise ValueError(
                 f"shard_map of {self._name}: {_result(out_tree, position)} may differ along the mesh axes {axes}, "

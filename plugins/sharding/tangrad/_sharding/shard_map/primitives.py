@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from tangrad._sharding.primitives import is_of_parts, sharding_constraint_p
 from tangrad._sharding.shard_map.scope import axes_in_scope, part_aval, whole_aval
 from tangrad.batching import AxisInfo, batch_jaxpr
 from tangrad.core import (
     ClosedJaxpr,
+    Jaxpr,
+    Literal,
     NamedAxisEffect,
     PrimitiveSet,
     ShapedArray,
     Sharding,
+    Var,
     as_operand,
     eval_jaxpr,
     literal,
@@ -24,9 +28,10 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.programs import program_for, to_arrays
 from tangrad.core.settings import is_checking_values
+from tangrad.core.tools import sub_jaxprs
 from tangrad.core.transformations import one_equation
 from tangrad.extend.collectives import differing, psum_p
-from tangrad.extend.lax import index_in_dim, mul_p, reshape_p, transpose_p
+from tangrad.extend.lax import index_in_dim, mul_p, pad_p, reduce_sum_p, reshape_p, transpose_p
 
 if TYPE_CHECKING:
     from tangrad._sharding.mesh import Mesh
@@ -48,7 +53,8 @@ def as_vmaps(
     sizes = mesh.shape
     inputs = [_axes_of(sharding, len(aval.shape)) for sharding, aval in zip(in_shardings, jaxpr.in_avals, strict=True)]
     outputs = [_axes_of(sharding, len(a.shape)) for sharding, a in zip(out_shardings, jaxpr.out_avals, strict=True)]
-    program = jaxpr
+    shares_in, shares_out = [[_shares_of(sharding) for sharding in each] for each in (in_shardings, out_shardings)]
+    program = jaxpr = without_combining(jaxpr)
     if any([aval.infer_types is not None for aval in jaxpr.in_avals]):
         plain = [aval.plain for aval in jaxpr.in_avals]
         run = lambda *parts: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *parts)
@@ -57,20 +63,39 @@ def as_vmaps(
     differs: list[list[Hashable]] = [[] for _ in outputs]
     with axes_in_scope(mesh, manual_axes):  # a collective over several axes is taken apart, with all of them at hand
         for axis in reversed(manual_axes):
-            mapped = [_mentions(per_dimension, axis) for per_dimension in inputs]
-            wanted = [_mentions(per_dimension, axis) for per_dimension in outputs]
+            mapped = [_mentions(cut, axis) or axis in own for cut, own in zip(inputs, shares_in, strict=True)]
+            wanted = [_mentions(cut, axis) or axis in own for cut, own in zip(outputs, shares_out, strict=True)]
             program, out_mapped = batch_jaxpr(program, mapped, AxisInfo(axis, sizes[axis]), wanted)
             for found, is_mapped in zip(differs, out_mapped, strict=True):
                 if is_mapped:
                     found.insert(0, axis)
-    values = [
-        _axes_to_front(_plain(as_operand(x)), cut, sizes, manual_axes) for x, cut in zip(args, inputs, strict=True)
-    ]
+    values = []
+    for x, cut, own in zip(args, inputs, shares_in, strict=True):
+        whole = _axes_to_front(_plain(as_operand(x)), cut, sizes, manual_axes)
+        mentioned = [axis for axis in manual_axes if _mentions(cut, axis) or axis in own]
+        values.append(_shared(whole, [sizes[axis] if axis in own else None for axis in mentioned]))
+    results = []
     outs = eval_jaxpr(program.jaxpr, program.consts, *values)
-    return [
-        _axes_into_dimensions(_plain(as_operand(out)), cut, leading)
-        for out, cut, leading in zip(outs, outputs, differs, strict=True)
-    ]
+    for out, cut, leading, own in zip(outs, outputs, differs, shares_out, strict=True):
+        added = [number for number, axis in enumerate(leading) if axis in own]
+        rest = [axis for axis in leading if axis not in own]
+        results.append(_axes_into_dimensions(_sum(_plain(as_operand(out)), tuple(added)), cut, rest))
+    return results
+
+
+def _shared(x: Value, shares: Sequence[int | None]) -> Value:
+    """A value with a dimension at each of these places that has a size: the first share is all of it, others are 0."""
+    for position, size in enumerate(shares):
+        if size is not None:
+            shape = x.aval.shape
+            first = _reshaped(x, (*shape[:position], 1, *shape[position:]))
+            edges = tuple([(0, size - 1 if axis == position else 0, 0) for axis in range(len(shape) + 1)])
+            x = pad_p.bind(first, literal(0, x.aval.dtype), padding_config=edges)
+    return x
+
+
+def _sum(x: Value, axes: tuple[int, ...]) -> Value:
+    return reduce_sum_p.bind(x, axes=axes) if axes else x
 
 
 def _plain(x: Any) -> Value:
@@ -79,6 +104,11 @@ def _plain(x: Any) -> Value:
 
 def _axes_of(sharding: Sharding, ndim: int) -> tuple[tuple[Hashable, ...], ...]:
     return sharding.dimension_axes(ndim)
+
+
+def _shares_of(sharding: Any) -> frozenset[Hashable]:
+    found: frozenset[Hashable] = sharding.combining.unreduced
+    return found
 
 
 def _mentions(per_dimension: tuple[tuple[Hashable, ...], ...], axis: object) -> bool:
@@ -194,6 +224,71 @@ def shard_map_p(
 
 _made = JaxprCache()
 register_cache(_made.clear)
+
+
+_Program = TypeVar("_Program", Jaxpr, ClosedJaxpr)
+
+
+def without_combining(program: _Program) -> _Program:
+    """A program of parts whose types do not record which are to be combined: they differ, and nothing else.
+
+    The types are for what a user writes. Derivatives and mapping of programs do not need them: shares are values that
+    differ, and so is what is reduced to derivatives, since each device has its share of the cotangent.
+    """
+    if not _records_combining(program):
+        return program
+    if isinstance(program, ClosedJaxpr):
+        closed = program
+        return _made.get(closed, ("without combining",), lambda: ClosedJaxpr(_plainly(closed.jaxpr), closed.consts))
+    return _plainly(program)
+
+
+def _plainly(jaxpr: Jaxpr) -> Jaxpr:
+    known: dict[Var, Any] = {}
+
+    def of(var: Var) -> Any:
+        if var not in known:
+            known[var] = Var(var.aval.plain) if _is_combined(var.aval) else var
+        return known[var]
+
+    def read(atom: Any) -> Any:
+        return atom if type(atom) is Literal else of(atom)
+
+    equations = []
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is sharding_constraint_p and is_of_parts(eqn.params["sharding"]):
+            known[eqn.outvars[0]] = read(eqn.invars[0])
+            continue
+        params = {name: _without(value) for name, value in eqn.params.items()}
+        inputs, outputs = [read(atom) for atom in eqn.invars], [of(var) for var in eqn.outvars]
+        equations.append(eqn.replace(invars=inputs, outvars=outputs, params=params))
+    return jaxpr.replace(
+        constvars=[of(var) for var in jaxpr.constvars],
+        invars=[of(var) for var in jaxpr.invars],
+        outvars=[read(atom) for atom in jaxpr.outvars],
+        eqns=equations,
+    )
+
+
+def _without(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple([_without(item) for item in value])
+    if isinstance(value, ClosedJaxpr):
+        return without_combining(value)
+    return without_combining(value) if isinstance(value, Jaxpr) else value
+
+
+def _records_combining(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
+    """Whether types in a program, or in those of its equations, record which parts are to be combined, or were."""
+    jaxpr = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    variables = [*jaxpr.constvars, *jaxpr.invars, *[var for eqn in jaxpr.eqns for var in eqn.outvars]]
+    return any([_is_combined(var.aval) for var in variables]) or any(
+        [_records_combining(sub) for eqn in jaxpr.eqns for sub in sub_jaxprs(eqn.params)]
+    )
+
+
+def _is_combined(aval: Any) -> bool:
+    return getattr(aval, "infer_types", None) is not None and is_of_parts(aval.placed)
 
 
 def stacking(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:

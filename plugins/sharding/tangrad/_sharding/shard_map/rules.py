@@ -148,7 +148,7 @@ def _(params: Params, subst: object) -> Params:
     other = Mesh(mesh.devices, tuple([renamed.get(name, name) for name in mesh.axis_names]))
 
     def of(shardings: Sequence[NamedSharding]) -> tuple[NamedSharding, ...]:
-        return tuple([NamedSharding(other, PartitionSpec(*[_entry(e, renamed) for e in s.spec])) for s in shardings])
+        return tuple([NamedSharding(other, _spec(s.spec, renamed)) for s in shardings])
 
     return {
         "jaxpr": program,
@@ -158,6 +158,13 @@ def _(params: Params, subst: object) -> Params:
         "manual_axes": names,
         "checked": params["checked"],
     }
+
+
+def _spec(spec: PartitionSpec, renamed: dict[Hashable, Hashable]) -> PartitionSpec:
+    unreduced, reduced = [
+        frozenset([renamed.get(axis, axis) for axis in axes]) for axes in (spec.unreduced, spec.reduced)
+    ]
+    return spec.update([_entry(entry, renamed) for entry in spec], unreduced=unreduced, reduced=reduced)
 
 
 def _entry(entry: object, renamed: dict[Hashable, Hashable]) -> object:

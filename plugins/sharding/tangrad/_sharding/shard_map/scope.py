@@ -8,11 +8,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from tangrad._sharding.manual_types import NOTHING, Combining, UnreducedKind, of_type, varying
 from tangrad._sharding.mesh import AxisType
 from tangrad._sharding.mesh import mesh_in_use as in_use
+from tangrad._sharding.primitives import combined_axes
 from tangrad._sharding.shard_map.replication import fitted
 from tangrad.batching import AxisInfo
-from tangrad.core import Array, Literal, Primitive, RuleTrace, holding, thread
+from tangrad.core import Array, Literal, Primitive, RuleTrace, as_operand, holding, thread
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, get_mesh
 
@@ -28,6 +30,7 @@ class _Around(threading.local):
 
 
 _around = _Around()
+_SUMS = (None, UnreducedKind.sum)
 
 
 class _TypedAxes:
@@ -49,6 +52,30 @@ class _TypedAxes:
     def marked(self, value: Value, names: tuple[Hashable, ...]) -> Value:
         """A value as one that differs along axes."""
         return differing(value, names)
+
+    def relations(self, aval: ShapedArray, names: Sequence[Hashable]) -> list[str]:
+        """How values of a type are related along each of some axes that types record."""
+        how, differing = of_type(aval), varying(aval)
+        kinds = (("varying", differing), ("unreduced", how.unreduced), ("reduced", how.reduced))
+        known = [[kind for kind, axes in kinds if name in axes] for name in names if name in self.names]
+        return [found[0] if found else "invarying" for found in known]
+
+    def recast(self, value: Value, names: Sequence[Hashable], to: str) -> Value:
+        """A value whose parts are to be combined along axes, or were: `to` is "varying", "unreduced" or "reduced"."""
+        mesh, own, operand = _around.maps[-1][0], frozenset(names), as_operand(value)
+        how = of_type(operand.aval)
+        unreduced = how.unreduced - own | (own if to == "unreduced" else frozenset())
+        reduced = how.reduced - own | (own if to == "reduced" else frozenset())
+        found = Combining(unreduced, reduced, UnreducedKind.sum if unreduced else None)
+        if found == how:
+            return operand
+        mapped = {axis for _, axes in _around.maps for axis in axes}
+        if len(_around.maps) > 1 or mapped != set(mesh.axis_names):
+            raise NotImplementedError(
+                f"pcast to {to!r}: values are unreduced, or reduced, within a shard_map over all axes of the mesh, and "
+                f"of {mesh.axis_names} {tuple(mapped)} are mapped"
+            )
+        return of_parts(mesh, found).constrain(operand)
 
     def fitted(
         self, primitive: Primitive, recorded: Sequence[ShapedArray], args: Sequence[Value], params: Params
@@ -124,12 +151,12 @@ def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[Hashable,
     """A spec as a sharding. Raises TypeError for what is no spec, ValueError for axes that are not mapped here."""
     if not isinstance(spec, PartitionSpec):
         raise TypeError(f"shard_map: {what} must be partition specs, or trees of them, got {spec!r}")
-    if spec.unreduced:
-        raise NotImplementedError(
-            f"shard_map: {what} has {spec}, by which devices have shares of a value: within shard_map there are none "
-            f"yet; combine them around it: tangrad.sharding.reshard(x, P(...)), or lax.psum inside"
-        )
     sharding = NamedSharding(mesh, spec)
+    if sharding.combining != NOTHING and (len(manual) < len(mesh.axis_names) or spec.unreduced_kind not in _SUMS):
+        raise NotImplementedError(
+            f"shard_map: {what} has {spec}: values are unreduced, or reduced, where all axes of the mesh are mapped, "
+            f"and by their sum; axis_names are {manual}"
+        )
     for axis in mentioned(sharding):
         if axis not in manual:
             raise ValueError(
@@ -153,13 +180,26 @@ def as_types_say(mesh: Mesh, manual: tuple[Hashable, ...], operands: Sequence[Ar
     for operand in operands:
         sharding = operand.aval.sharding
         cuts = () if sharding.is_unspecified else sharding.dimension_axes(operand.aval.ndim)
-        found.append(PartitionSpec(*[tuple([axis for axis in axes if axis in manual]) for axes in cuts]))
+        how = of_type(operand.aval) if len(manual) == len(mesh.axis_names) else NOTHING
+        own = [tuple([axis for axis in axes if axis in manual]) for axes in cuts]
+        found.append(PartitionSpec(*own, unreduced=how.unreduced, reduced=how.reduced, unreduced_kind=how.kind))
     return found
 
 
+def as_combined(operand: Array | Literal, sharding: NamedSharding) -> Array | Literal:
+    """An argument as its spec has it, where that has it unreduced, or reduced."""
+    how = sharding.combining
+    return operand if how in (NOTHING, of_type(operand.aval)) else sharding.constrain(operand)
+
+
 def mentioned(sharding: NamedSharding) -> tuple[Hashable, ...]:
-    """The axes that a sharding cuts dimensions along."""
-    return tuple([axis for axes in sharding.dimension_axes(max(len(sharding.spec), 1)) for axis in axes])
+    """The axes along which parts are not the same: those that cut dimensions, and along which values are combined.
+
+    Of a value that is reduced devices have the same, and each has its share of the cotangent: as of what differs.
+    """
+    cuts = [axis for axes in sharding.dimension_axes(max(len(sharding.spec), 1)) for axis in axes]
+    combined = combined_axes(sharding)
+    return (*cuts, *[axis for axis in sharding.mesh.axis_names if axis in combined])
 
 
 def part_aval(aval: Any, sharding: NamedSharding, manual: Sequence[Hashable] | None = None) -> Any:
@@ -180,14 +220,21 @@ def with_cuts_of(sharding: NamedSharding, part: Any) -> NamedSharding:
     if part.infer_types is None:
         return sharding
     pairs = zip(sharding.dimension_axes(part.ndim), part.axes, strict=True)
-    return NamedSharding(sharding.mesh, PartitionSpec(*[(*cut, *inner) for cut, inner in pairs]))
+    return sharding.update(spec=sharding.spec.update([(*cut, *inner) for cut, inner in pairs]))
 
 
 def differing_part(aval: ShapedArray, sharding: NamedSharding, manual: Sequence[Hashable] | None = None) -> ShapedArray:
     """The type of a part that records along which axes parts differ."""
     sizes = sharding.mesh.shape
     part = part_aval(aval, sharding, manual)
-    return part.update(named_shape={**dict(part.named_shape), **{axis: sizes[axis] for axis in mentioned(sharding)}})
+    part = part.update(named_shape={**dict(part.named_shape), **{axis: sizes[axis] for axis in mentioned(sharding)}})
+    return part if sharding.combining == NOTHING else of_parts(sharding.mesh, sharding.combining).type_of(part)
+
+
+def of_parts(mesh: Mesh, how: Combining) -> NamedSharding:
+    """The sharding of types of parts, within a map over all axes of a mesh, that record how they are combined."""
+    types = dict.fromkeys(mesh.axis_names, AxisType.Manual)
+    return NamedSharding(mesh.update_axis_types(types), PartitionSpec()).with_axes((), how)
 
 
 def whole_aval(aval: ShapedArray, sharding: NamedSharding, manual: Sequence[Hashable]) -> ShapedArray:
@@ -205,9 +252,18 @@ def size_along(mesh: Mesh, axes: Sequence[object]) -> int:
     return math.prod([mesh.shape[axis] for axis in axes])
 
 
+def dual(sharding: NamedSharding) -> NamedSharding:
+    """That of cotangents: what is unreduced has such that are reduced, and the other way round."""
+    how = sharding.combining.dual
+    if how == NOTHING:
+        return sharding
+    spec = PartitionSpec(*sharding.spec, unreduced=how.unreduced, reduced=how.reduced, unreduced_kind=how.kind)
+    return sharding.update(spec=spec)
+
+
 def with_leading(sharding: NamedSharding, entry: object) -> NamedSharding:
     """The sharding of arrays with one more dimension in front, cut along the axes of `entry`."""
-    return NamedSharding(sharding.mesh, PartitionSpec(entry, *sharding.spec))
+    return sharding.update(spec=sharding.spec.update([entry, *sharding.spec]))
 
 
 def uncut(mesh: Mesh) -> NamedSharding:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from tangrad._sharding.manual_types import of_type
 from tangrad._sharding.primitives import sharding_constraint_p
-from tangrad._sharding.shard_map.primitives import shard_map_p
+from tangrad._sharding.shard_map.primitives import shard_map_p, without_combining
 from tangrad._sharding.shard_map.replication import types_suffice, varying_of_program
 from tangrad._sharding.shard_map.scope import axes_in_scope, mentioned, uncut
 from tangrad.batching import SplitAxis, batch_flat
@@ -125,10 +126,11 @@ class MappedProgram:
         jaxpr: of the parts; values that the function closed over, cut nowhere, are its first arguments.
         outer: those values.
         mesh, manual_axes, in_shardings: see `primitives`.
+        combining: how the parts of each result are to be combined, or were, by the types while it was traced.
         checked: whether types in the program record along which axes values differ.
     """
 
-    __slots__ = ("checked", "in_shardings", "jaxpr", "manual_axes", "mesh", "outer")
+    __slots__ = ("checked", "combining", "in_shardings", "jaxpr", "manual_axes", "mesh", "outer")
 
     def __init__(
         self,
@@ -143,6 +145,8 @@ class MappedProgram:
         """Trace a flat function of parts of certain types; `checked`: for a map that checks replication."""
         with axes_in_scope(mesh, manual_axes, checked):
             jaxpr, self.outer = trace_to_jaxpr(function, parts, name)
+        self.combining = [of_type(atom.aval) for atom in jaxpr.outvars]
+        jaxpr = without_combining(jaxpr)
         check_constraints(jaxpr, manual_axes, name)
         self.checked = checked
         self.mesh = mesh
