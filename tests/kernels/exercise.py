@@ -172,6 +172,14 @@ def rows(call):
         call("rows", plan, operands, found)
 
 
+def tiles(call):
+    shapes = [(1, 1, 1), (2, 3, 70), (1, 129, 8), (3, 128, 128), (1, 300, 277), (1, 17, 1), (0, 3, 4), (2, 0, 3)]
+    for number, (count, height, width), operation, turned in itertools.product(range(2), shapes, (0, 1, 3, 4), (1, 2)):
+        x, z = draw((count, height, width), NAMES[number]), draw((count, width, height), NAMES[number], 1)
+        operands = [z, x] if turned == 1 else [x, z]
+        call("tiles", [number, operation, count, height, width, turned], operands, [np.empty_like(x)])
+
+
 def places(call):
     for (number, count), size in itertools.product(itertools.product((4, 5, 8), (1, 5003, 1_100_003)), (1, 700, 5000)):
         low = 0 if NAMES[number][0] == "u" else -size - 3
@@ -189,7 +197,7 @@ def places(call):
 
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, search, top, lu, bits, depthwise, chain, softmax, rows, places):
+    for exercise in (running, sort, search, top, lu, bits, depthwise, chain, softmax, rows, tiles, places):
         exercise(call)
     print(call.digest.hexdigest())
 

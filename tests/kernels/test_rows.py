@@ -336,6 +336,28 @@ def compared(backend, with_and_without):
     return run
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("shape", [(200, 200), (3, 129, 129), (2, 190, 190), (4, 4, 60, 60)])
+def test_operations_on_transposed_arrays(compared, kernels, dtype, shape):
+    """NumPy computes the very same, of numbers that are not finite, too; and itself what is all in that order."""
+    x, z = [draw(shape, dtype, seed) for seed in range(2)]
+    turn = lambda x: np.swapaxes(x, -1, -2)
+
+    def function(x, z):
+        other = np.transpose(x)
+        pairs = [(x, turn(x)), (turn(z), x), (turn(turn(x)), turn(z)), (turn(x), turn(z)), (x[..., ::-1], turn(z))]
+        made = [f(*pair) for f in (np.add, np.subtract, np.multiply, np.maximum, np.minimum) for pair in pairs]
+        return [*made, turn(x) + 1, turn(z) + x[..., :1], turn(z), other, turn(z) / (1 + abs(x)), turn(x) + turn(x) * z]
+
+    compared(function, x, z)
+    with kernels(), tangrad.use_backend("numpy"):
+        few = tangrad.jit(lambda x: x + turn(x)).lower(x[..., :4, :4]).compile().as_text()
+        many = tangrad.jit(lambda x: x + turn(x)).lower(x).compile().as_text()
+        both = tangrad.jit(lambda x: np.sin(turn(x)) + turn(x)).lower(x).compile().as_text()
+    assert ("add_in_tiles(a0, a0)" in many) == (dtype != "int32")
+    assert "add_in_tiles" not in few + both and "transpose" in both
+
+
 def places(size, dtype, outside=0, count=5000):
     low = 0 if dtype == "uint32" else -size - outside
     return numpy.random.default_rng(0).integers(low, size + outside, count).astype(dtype)

@@ -126,6 +126,36 @@ struct Place {  // where an operand is, and the steps from row to row and from e
 };
 
 template <typename T>
+void compute(int64_t operation, Place<T> x, Place<T> z, T* y, int64_t size) {
+  switch (operation) {
+    case kAdd:
+      return add(x.data, x.element, z.data, z.element, y, size);
+    case kSubtract:
+      return subtract(x.data, x.element, z.data, z.element, y, size);
+    case kMultiply:
+      return multiply(x.data, x.element, z.data, z.element, y, size);
+    case kDivide:
+      return divide(x.data, x.element, z.data, z.element, y, size);
+    case kMaximum:
+      return maximum(x.data, x.element, z.data, z.element, y, size);
+    case kMinimum:
+      return minimum(x.data, x.element, z.data, z.element, y, size);
+    case kNegate:
+      return negate(x.data, x.element, z.data, z.element, y, size);
+    case kRoot:
+      return root(x.data, x.element, z.data, z.element, y, size);
+    case kExp:
+      return power(x.data, x.element, z.data, z.element, y, size);
+    case kLog:
+      return logarithm(x.data, x.element, z.data, z.element, y, size);
+    case kInverseRoot:
+      return inverse_root(x.data, x.element, z.data, z.element, y, size);
+    default:
+      return tangent(x.data, x.element, z.data, z.element, y, size);
+  }
+}
+
+template <typename T>
 class Program {
  public:
   Program(Plan plan, Inputs in, Outputs out)
@@ -250,35 +280,6 @@ class Program {
               shape_.columns);
   }
 
-  static void compute(int64_t operation, Place<T> x, Place<T> z, T* y, int64_t size) {
-    switch (operation) {
-      case kAdd:
-        return add(x.data, x.element, z.data, z.element, y, size);
-      case kSubtract:
-        return subtract(x.data, x.element, z.data, z.element, y, size);
-      case kMultiply:
-        return multiply(x.data, x.element, z.data, z.element, y, size);
-      case kDivide:
-        return divide(x.data, x.element, z.data, z.element, y, size);
-      case kMaximum:
-        return maximum(x.data, x.element, z.data, z.element, y, size);
-      case kMinimum:
-        return minimum(x.data, x.element, z.data, z.element, y, size);
-      case kNegate:
-        return negate(x.data, x.element, z.data, z.element, y, size);
-      case kRoot:
-        return root(x.data, x.element, z.data, z.element, y, size);
-      case kExp:
-        return power(x.data, x.element, z.data, z.element, y, size);
-      case kLog:
-        return logarithm(x.data, x.element, z.data, z.element, y, size);
-      case kInverseRoot:
-        return inverse_root(x.data, x.element, z.data, z.element, y, size);
-      default:
-        return tangent(x.data, x.element, z.data, z.element, y, size);
-    }
-  }
-
   // Of a block, or of two multiplied, onto the total of a part: directly where that is of few rows.
   void add_columns(int64_t operation, Place<T> x, Place<T> z, int64_t height, T* columns, T* total) {
     T* sums = part_ <= kChain ? total : columns;
@@ -300,8 +301,125 @@ class Program {
   const int64_t height_, part_;
 };
 
+// --- operations of matrices of which one is transposed -----------------------------------------------------------------
+
+constexpr int64_t kTall = 128, kWide = 128;  // a tile
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define TANGRAD_SHUFFLES
+#endif
+#endif
+
+#if defined(TANGRAD_SHUFFLES)
+typedef float Eight __attribute__((vector_size(32)));
+typedef double Four __attribute__((vector_size(32)));
+
+// Exchanges the off-diagonal blocks of 1, 2, 4 elements in turn.
+TANGRAD_INLINE void transpose_block(const float* x, int64_t x_step, float* y, int64_t y_step) {
+  Eight v[8];
+  for (int i = 0; i < 8; ++i) std::memcpy(&v[i], x + i * x_step, sizeof(Eight));
+  for (int i = 0; i < 8; i += 2) {
+    const Eight a = v[i], b = v[i + 1];
+    v[i] = __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
+    v[i + 1] = __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+  }
+  for (int i = 0; i < 8; i += i % 2 == 0 ? 1 : 3) {
+    const Eight a = v[i], b = v[i + 2];
+    v[i] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+    v[i + 2] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  for (int i = 0; i < 4; ++i) {
+    const Eight low = __builtin_shufflevector(v[i], v[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    const Eight high = __builtin_shufflevector(v[i], v[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    std::memcpy(y + i * y_step, &low, sizeof(Eight));
+    std::memcpy(y + (i + 4) * y_step, &high, sizeof(Eight));
+  }
+}
+
+TANGRAD_INLINE void transpose_block(const double* x, int64_t x_step, double* y, int64_t y_step) {
+  Four v[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&v[i], x + i * x_step, sizeof(Four));
+  for (int i = 0; i < 4; i += 2) {
+    const Four a = v[i], b = v[i + 1];
+    v[i] = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+    v[i + 1] = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const Four low = __builtin_shufflevector(v[i], v[i + 2], 0, 1, 4, 5);
+    const Four high = __builtin_shufflevector(v[i], v[i + 2], 2, 3, 6, 7);
+    std::memcpy(y + i * y_step, &low, sizeof(Four));
+    std::memcpy(y + (i + 2) * y_step, &high, sizeof(Four));
+  }
+}
+#endif
+
+// The transpose of a tile, whose columns are `x_step` apart. No column is on the page of the one before, where
+// processors would fetch it by themselves: some columns ahead are asked for.
+#define TANGRAD_TURNED(T)                                                                                          \
+  TANGRAD_WIDE static void turn(const T* x, int64_t x_step, T* y, int64_t y_step, int64_t height, int64_t width) { \
+    constexpr int64_t kLanes = 32 / sizeof(T), kLine = kAlign / sizeof(T), kAhead = 16;                            \
+    int64_t column = 0;                                                                                            \
+    TANGRAD_TURN_BLOCKS                                                                                            \
+    for (; column < width; ++column)                                                                               \
+      for (int64_t row = 0; row < height; ++row) y[row * y_step + column] = x[column * x_step + row];              \
+  }
+#if defined(TANGRAD_SHUFFLES)
+#define TANGRAD_TURN_BLOCKS                                                                                        \
+  for (; column + kLanes <= width; column += kLanes) {                                                             \
+    for (int64_t i = column + kAhead; i < std::min(column + kAhead + kLanes, width); ++i)                          \
+      for (int64_t row = 0; row < height; row += kLine) __builtin_prefetch(x + i * x_step + row);                  \
+    int64_t row = 0;                                                                                               \
+    for (; row + kLanes <= height; row += kLanes)                                                                  \
+      transpose_block(x + column * x_step + row, x_step, y + row * y_step + column, y_step);                       \
+    for (; row < height; ++row)                                                                                    \
+      for (int64_t i = column; i < column + kLanes; ++i) y[row * y_step + i] = x[i * x_step + row];                \
+  }
+#else
+#define TANGRAD_TURN_BLOCKS
+#endif
+TANGRAD_TURNED(float)
+TANGRAD_TURNED(double)
+
+// y = x OPERATION z. What is transposed is read in tiles: along its columns each element is in another line of the cache.
+template <typename T>
+void operate_in_tiles(Plan plan, const T* x, const T* z, T* y) {
+  constexpr int64_t kGap = kAlign / sizeof(T);
+  const int64_t operation = plan[1], rows = plan[3], columns = plan[4], bands = (rows + kTall - 1) / kTall;
+  const int turned = plan[5] == 1 ? 0 : 1;
+  parallel(plan[2] * bands, [&](int64_t i) {
+    alignas(kAlign) T tile[kTall * (kWide + kGap)];
+    const int64_t top = i % bands * kTall, height = std::min(kTall, rows - top), matrix = i / bands * rows * columns;
+    for (int64_t left = 0; left < columns; left += kWide) {
+      const int64_t width = std::min(kWide, columns - left);
+      Place<T> places[2];
+      for (int k = 0; k < 2; ++k) {
+        T* data = const_cast<T*>(k == 0 ? x : z) + matrix;
+        places[k] = {data + top * columns + left, columns, 1};
+        if (k != turned) continue;
+        turn(data + left * rows + top, rows, tile, kWide + kGap, height, width);
+        places[k] = {tile, kWide + kGap, 1};
+      }
+      for (int64_t row = 0; row < height; ++row)
+        compute(operation, {places[0].data + row * places[0].row, 0, 1}, {places[1].data + row * places[1].row, 0, 1},
+                y + matrix + (top + row) * columns + left, width);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace tangrad
+
+// plan: dtype, operation of two elements, matrices, rows, columns, which of the two is transposed (1 or 2).
+TANGRAD_KERNEL(tiles) {
+  using namespace tangrad;
+  if (plan[0] == F32)
+    operate_in_tiles(plan, static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<float*>(out[0]));
+  else
+    operate_in_tiles(plan, static_cast<const double*>(in[0]), static_cast<const double*>(in[1]),
+                     static_cast<double*>(out[0]));
+  return 0;
+}
 
 TANGRAD_KERNEL(rows) {
   using namespace tangrad;

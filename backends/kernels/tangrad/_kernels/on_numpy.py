@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from tangrad._kernels.jobs import ANGLES, FOLLOWING, NUMBERS, Describe, Job
 from tangrad._kernels.library import kernel, replaced, replacing, threads
 from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.core.settings import is_checking_values
-from tangrad.extend.backend_numpy import FRESH, Kernel, Opaque, Program, Step, Stored, Ufunc
-from tangrad.extend.lax import cos_p, exp_p, sin_p, tanh_p
+from tangrad.extend.backend_numpy import ELEMENTWISE, FRESH, Kernel, Method, Opaque, Program, Step, Stored, Ufunc
+from tangrad.extend.lax import cos_p, exp_p, sin_p, tanh_p, transpose_p
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering
@@ -134,14 +135,70 @@ def fuse_functions(program: Program) -> None:
     program.drop_dead_steps()
 
 
-def _asking(primitive: Primitive) -> Kernel:
-    """The rule that there is, for programs in which such functions are looked for then."""
+def _asking(primitive: Primitive, rewrite: Callable[[Program], None]) -> Kernel:
+    """The rule that there is, for programs that are rewritten then."""
+    any_sizes = primitive is transpose_p
 
-    def emit(ctx: Lowering, x: object) -> Any:
-        ctx.program.rewrites[fuse_functions] = None
-        return replaced(KIND, primitive)(ctx, x)
+    def emit(ctx: Lowering, *values: object, **params: object) -> Any:
+        ctx.program.rewrites[rewrite] = None
+        return replaced(KIND, primitive)(ctx, *values, **params)
 
-    return Kernel(emit)
+    return Kernel(emit, any_sizes)
 
 
-FUNCTIONS = {primitive: _asking(primitive) for primitive in ANGLES}
+FUNCTIONS = {primitive: _asking(primitive, fuse_functions) for primitive in ANGLES}
+
+# --- operations of which one operand is transposed --------------------------------------------------------------------
+
+TRANSPOSED = 1 << 15  # elements, from which on NumPy, in its tiles or not, takes longer
+# As in native/rows.cc.
+OF_TWO = dict(zip((np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum), range(6)))
+
+
+def read_in_tiles(program: Program) -> None:
+    """Make one call of a transpose of the last two dimensions, and the operation on its result and another array."""
+    if program.plan is not None or is_checking_values():
+        return
+    turned: dict[Stored, Stored] = {}  # transposes, and what they are of
+    so_in_memory: set[Stored] = set()  # they, and what NumPy makes of them alone, in their order
+    for step in program.steps:
+        function: Any = step.function
+        if step.several:
+            continue
+        (result,) = step.outputs
+        if isinstance(function, Method) and function.name == "transpose":
+            rank = len(result.shape)
+            if function.arguments == ((*range(rank - 2), rank - 1, rank - 2),):
+                turned[result] = step.inputs[0]
+                so_in_memory.add(result)
+        elif function.nature is ELEMENTWISE:
+            wide = {stored for stored in step.inputs if stored.shape == result.shape}
+            if wide and wide <= so_in_memory:
+                so_in_memory.add(result)
+            elif len(wide & so_in_memory) == 1 and not wide.isdisjoint(turned):
+                _turn_in_tiles(step, turned)
+    program.drop_dead_steps()
+
+
+def _turn_in_tiles(step: Step, turned: Mapping[Stored, Stored]) -> None:
+    """Make a step the kernel's, if it is one of those: of one of the arrays that are turned, and another."""
+    (result,), function = step.outputs, step.function
+    if not isinstance(function, Ufunc) or function.ufunc not in OF_TWO or result.size < TRANSPOSED:
+        return
+    types = {(stored.shape, stored.dtype) for stored in (*step.inputs, result)}
+    if len(types) > 1 or result.dtype not in (np.float32, np.float64):
+        return
+    place = 1 if step.inputs[0] in turned else 2
+    sizes = prod(result.shape[:-2]), *result.shape[-2:]
+    job = Job("tiles", (NUMBERS[result.dtype.name], OF_TWO[function.ufunc], *sizes, place))
+    run = caller(job, [ShapedArray(result.shape, result.dtype)])
+
+    def in_tiles(*arrays: np.ndarray) -> np.ndarray:
+        return run(*arrays)[0]
+
+    in_tiles.__name__ = f"{function.ufunc.__name__}_in_tiles"
+    step.function = Opaque(in_tiles, FRESH)
+    step.inputs = tuple([turned.get(stored, stored) for stored in step.inputs])
+
+
+TRANSPOSES = {transpose_p: _asking(transpose_p, read_in_tiles)}

@@ -387,7 +387,7 @@ def _collected(
 
 
 def _grouped(eqn: JaxprEqn, waiting: list[JaxprEqn], limits: Limits, sources: dict[Var, JaxprEqn]) -> Group | None:
-    """The group that begins with an equation, if it pays; what it goes through is taken from the end of those that wait."""
+    """The group that begins with an equation, if it pays; what it goes through is taken from those that wait."""
     found = _collected(eqn, waiting, limits, sources)
     if found is not None and limits.around:
         members = found[0].members_around()
