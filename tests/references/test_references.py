@@ -191,7 +191,6 @@ REFUSED = {
     "frozen array": (lambda r: tangrad.freeze(X), TypeError, "expected a reference"),
     "memory space": (lambda r: tangrad.new_ref(1.0, memory_space="any"), NotImplementedError, "memory_space"),
     "called": (lambda r: tangrad.Ref(), TypeError, "new_ref"),
-    "ahead of time": (lambda r: tangrad.jit(lambda r: r[0]).lower(r).compile(), Exception, "lowered ahead of that"),
     "no dtype": (lambda r: tangrad.empty_ref(3), TypeError, "empty_ref: ty"),
 }
 
@@ -502,3 +501,41 @@ def test_what_loops_cannot_carry_is_named():
     assert not np.any(ref[...]) and not np.any(other[...])
     lax.scan(lambda c, i: (c, write(c[1])), (0.0, ref), np.arange(3))  # which stays the same one
     assert ref[...].tolist() == [3, 3, 3]
+
+
+@pytest.mark.usefixtures("_on_numpy")
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_programs_of_references_are_compiled_ahead_of_their_calls(backend):
+    with tangrad.use_backend(backend):
+        ref, total, unused = zeros(), tangrad.new_ref(0.0), zeros()
+
+        def add(r, x, read):
+            r[1:] += x
+            total[...] += r[...].sum()
+            return {"first": r[1], "read": read[0]}
+
+        structs = tangrad.ShapeDtypeStruct.like(ref), tangrad.ShapeDtypeStruct((3,), "float32", is_ref=True)
+        assert structs[0] == structs[1] != tangrad.ShapeDtypeStruct((3,), "float32")
+        for like in (ref, *structs):
+            jitted = tangrad.jit(add)
+            compiled = jitted.lower(like, 1.0, like if like is not ref else unused).compile()
+            found = compiled(ref, 1.0, unused)
+        assert float(found["first"]) == 3 and float(found["read"]) == 0 and jitted.trace_count == 1
+        assert ref[...].tolist() == [0, 3, 3] and float(total[...]) == 2 + 4 + 6
+        assert compiled.out_info["first"].shape == () and not np.any(unused[...])
+        for wrong, text in (
+            (tnp.zeros(3), r"for Ref\{f32\[3\]\} as args\[0\], got f32"),
+            (zeros(2), r"got Ref\{f32\[2\]\}"),
+        ):
+            with pytest.raises(TypeError, match=text):
+                compiled(wrong, 1.0, unused)
+        with pytest.raises(TypeError, match=r"for f32\[3\] as args\[0\], got Ref"):
+            tangrad.jit(lambda x: x + 1).lower(tnp.zeros(3)).compile()(ref)
+        with pytest.raises(ValueError, match="one reference is two operands"):
+            compiled(ref, 1.0, ref)
+        with pytest.raises(TypeError, match="nor called while another function is traced"):
+            tangrad.jit(lambda: compiled(ref, 1.0, unused))()
+        for use in (lambda: compiled.serialize(), lambda: tangrad.export.export(jitted)(ref, 1.0, unused)):
+            with pytest.raises(TypeError, match=r"add takes a reference, of type Ref\{.*other processes"):
+                use()
+        assert ref[...].tolist() == [0, 3, 3] and float(total[...]) == 12

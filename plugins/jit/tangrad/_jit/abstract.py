@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, overload
 
 from tangrad import tree
-from tangrad._jit.call import AbstractLeaf, Call, Options, Traced, trace_call
+from tangrad._jit.call import AbstractLeaf, Call, Options, Traced, is_type_of_reference, trace_call
 from tangrad._jit.signature import check_positions, positions, signature_of
 from tangrad.core import (
     EVAL_TRACE,
@@ -218,18 +218,20 @@ class ShapeDtypeStruct:
         named_shape: sizes of named axes, or None.
         sharding: where such an array would be, or None.
         weak_type: whether it would be weakly typed.
+        is_ref: whether it stands for a reference to such an array.
 
     >>> import tangrad
     >>> tangrad.ShapeDtypeStruct((2, 3), "float32").size
     6
     """
 
-    __slots__ = ("dtype", "named_shape", "shape", "sharding", "weak_type")
+    __slots__ = ("dtype", "is_ref", "named_shape", "shape", "sharding", "weak_type")
     shape: Dimensions
     dtype: Any
     named_shape: dict[Any, int]
     sharding: Any
     weak_type: bool
+    is_ref: bool
 
     def __init__(
         self,
@@ -238,6 +240,7 @@ class ShapeDtypeStruct:
         named_shape: Any = None,
         sharding: object = None,
         weak_type: bool = False,
+        is_ref: bool = False,
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must not be None")
@@ -247,6 +250,7 @@ class ShapeDtypeStruct:
         store(self, "named_shape", dict(named_shape or {}))
         store(self, "sharding", sharding if sharding is None else as_sharding(sharding, "ShapeDtypeStruct"))
         store(self, "weak_type", bool(weak_type))
+        store(self, "is_ref", bool(is_ref))
 
     @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:
@@ -272,6 +276,7 @@ class ShapeDtypeStruct:
             dict(aval.named_shape),
             x.sharding if getattr(x, "committed", False) or aval.infer_types is not None else None,
             aval.weak_type,
+            is_type_of_reference(aval),
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -282,7 +287,14 @@ class ShapeDtypeStruct:
         raise AttributeError(f"ShapeDtypeStruct cannot be changed: its attribute {name} stays")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return ShapeDtypeStruct, (self.shape, self.dtype, self.named_shape, self.sharding, self.weak_type)
+        return ShapeDtypeStruct, (
+            self.shape,
+            self.dtype,
+            self.named_shape,
+            self.sharding,
+            self.weak_type,
+            self.is_ref,
+        )
 
     @property
     def ndim(self) -> int:
@@ -305,7 +317,8 @@ class ShapeDtypeStruct:
         return ShapeDtypeStruct(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
     def _key(self) -> tuple[object, ...]:
-        return self.shape, self.dtype, tuple(sorted(self.named_shape.items(), key=str)), self.sharding, self.weak_type
+        named = tuple(sorted(self.named_shape.items(), key=str))
+        return self.shape, self.dtype, named, self.sharding, self.weak_type, self.is_ref
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
@@ -317,6 +330,7 @@ class ShapeDtypeStruct:
         extra = f", named_shape={self.named_shape}" if self.named_shape else ""
         extra += f", sharding={self.sharding}" if self.sharding is not None else ""
         extra += ", weak_type=True" if self.weak_type else ""
+        extra += ", is_ref=True" if self.is_ref else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={dtypes.dtype_name(self.dtype)}{extra})"
 
 

@@ -24,6 +24,7 @@ from tangrad.core import (
     Sharding,
     Tracer,
     closed_over_as_arguments,
+    composition,
     dtypes,
     get_aval,
     get_backend,
@@ -37,6 +38,7 @@ from tangrad.core import (
 from tangrad.core.caches import after_fork, free_after_fork, register_cache, typed_key
 from tangrad.core.programs import backend_of
 from tangrad.core.tools import mixed_backends
+from tangrad.errors import MissingDistributionError
 from tangrad.tree_util import PyTreeDef, keystr
 
 if TYPE_CHECKING:
@@ -105,6 +107,65 @@ class Traced:
                     "ref[...], as an argument, and write what the function returns"
                 )
         return lambda arrays: jit_p.bind(*self.outer, *arrays, jaxpr=self.jaxpr, name=name)
+
+
+class OfReferences:
+    """A program that takes references as the one of values that is compiled, which returns the last ones, too.
+
+    Attributes:
+        program: it takes the values behind references; after the results it returns those of references that it writes.
+        written: which operands these are.
+    """
+
+    __slots__ = ("_count", "_places", "program", "written")
+
+    def __init__(self, closed: ClosedJaxpr, places: Sequence[int]) -> None:
+        types: Sequence[Any] = closed.in_avals
+        whole = types[places[0]].program_of_values(closed)
+        jaxpr, self._count, self._places = whole.jaxpr, len(closed.out_avals), places
+        last = list(zip(places, jaxpr.outvars[self._count :], strict=True))
+        self.written = [place for place, var in last if var is not jaxpr.invars[place]]
+        outvars = [*jaxpr.outvars[: self._count], *[var for place, var in last if place in self.written]]
+        self.program = ClosedJaxpr(jaxpr.replace(outvars=outvars), whole.consts)
+
+    @classmethod
+    def of(cls, closed: ClosedJaxpr) -> OfReferences | None:
+        """That of a program; None if it takes arrays alone."""
+        places = [place for place, aval in enumerate(closed.in_avals) if is_type_of_reference(aval)]
+        return cls(closed, places) if places else None
+
+    def values(self, operands: Sequence[Any], name: str) -> list[Any]:
+        """The operands with values in place of references. Raises ValueError for one that is two of them."""
+        if len({id(operands[place]) for place in self._places}) < len(self._places):
+            raise ValueError(f"{name}: one reference is two operands of a program, which would see two values of it")
+        return [value_behind(operand) for operand in operands]
+
+    def write(self, operands: Sequence[Any], outs: Sequence[Value]) -> Sequence[Value]:
+        """Have references hold what the program returned for them; its other results."""
+        for place, out in zip(self.written, outs[self._count :], strict=True):
+            operands[place].aval.set_item(operands[place], ..., out)
+        return outs[: self._count]
+
+
+def is_type_of_reference(aval: object) -> bool:
+    """Whether values of a type are references: their programs are lowered as programs of values."""
+    return hasattr(aval, "program_of_values")
+
+
+def refuse_references(closed: ClosedJaxpr, name: str) -> None:
+    """Raise TypeError for a program that takes references, where it is to be used in other processes."""
+    for aval in closed.in_avals:
+        if is_type_of_reference(aval):
+            raise TypeError(
+                f"{name} takes a reference, of type {aval.str_short()}, which other processes do not have: pass its "
+                "value, ref[...], and return what is written"
+            )
+
+
+def value_behind(operand: Any) -> Any:
+    """The array behind a reference; anything else itself."""
+    is_one = isinstance(operand, Array) and is_type_of_reference(operand.aval)
+    return operand.aval.get_item(operand, ...) if is_one else operand
 
 
 class Static:
@@ -289,10 +350,17 @@ def _abstract_leaf(leaf: object, position: int, call: Call, options: Options, le
                 return AbstractLeaf(aval)
             sharding = sharding.to_sharding("the sharding of an argument")
             aval = sharding.type_of(aval)
-        return AbstractLeaf(aval, sharding)
+        return AbstractLeaf(_type_of_reference(aval) if getattr(leaf, "is_ref", False) else aval, sharding)
     if not is_array_value(leaf):
         return _leaf(leaf, position, call, options, leaves)
     return AbstractLeaf(get_aval(leaf))
+
+
+def _type_of_reference(aval: ShapedArray) -> Any:
+    plugin = composition().find("tangrad.api", "ref.AbstractRef")
+    if plugin is None:
+        raise MissingDistributionError("tangrad.ref.AbstractRef", "tangrad-references")
+    return plugin.load()(aval)
 
 
 def abstract_aval(leaf: Any) -> ShapedArray:

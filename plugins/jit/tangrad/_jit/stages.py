@@ -9,11 +9,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from tangrad import tree
 from tangrad._jit.abstract import struct_tree
-from tangrad._jit.call import Call, Options, Traced, arrays_for, run_backend, with_float0_of_numpy
+from tangrad._jit.call import (
+    Call,
+    OfReferences,
+    Options,
+    Traced,
+    arrays_for,
+    is_type_of_reference,
+    refuse_references,
+    run_backend,
+    value_behind,
+    with_float0_of_numpy,
+)
 from tangrad._jit.checks import check_not_shared, sorted_options, taken_over
 from tangrad._jit.compiling import Compilation, watched
 from tangrad._jit.layout import shardings_of_arguments, shardings_of_results, stated
-from tangrad.core import Sharding, Tracer, class_boundary, composition, get_aval, is_array_value
+from tangrad.core import (
+    EVAL_TRACE,
+    Sharding,
+    Tracer,
+    class_boundary,
+    composition,
+    get_aval,
+    is_array_value,
+    thread,
+)
 from tangrad.core.programs import LoweredProgram, Program, lower_program, to_arrays
 from tangrad.errors import MissingDistributionError
 
@@ -123,7 +143,7 @@ def _on_one_device(device: object) -> Sharding:
 def _of_arguments(options: Options, call: Call, name: str) -> list[Sharding | None]:
     """The sharding of each leaf: as the function states it, else that of the array at hand, or None."""
     return [
-        getattr(leaf, "user_sharding", None) if sharding is None else sharding
+        getattr(value_behind(leaf), "user_sharding", None) if sharding is None else sharding
         for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
     ]
 
@@ -161,7 +181,7 @@ class TracedFunction(_Stage):
         Raises NotImplementedError for other platforms, for which `tangrad.export` writes programs.
         """
         options = self._options
-        backend = run_backend(options, self._call.leaves)
+        backend = run_backend(options, [value_behind(leaf) for leaf in self._call.leaves])
         if lowering_platforms is not None and list(lowering_platforms) != [backend.platform]:
             raise NotImplementedError(
                 f"lower: lowering_platforms={lowering_platforms!r}, but {self._name!r} runs on {backend.platform!r}; "
@@ -177,12 +197,13 @@ class TracedFunction(_Stage):
 class Lowered(_Stage):
     """A program in the language that the backend compiles (StableHLO on XLA, Python on NumPy)."""
 
-    __slots__ = ("_backend", "_donated", "_options", "_passes", "_program", "_reused")
+    __slots__ = ("_backend", "_donated", "_options", "_passes", "_program", "_references", "_reused")
     _backend: Backend
     _donated: tuple[bool, ...]
     _options: Options
     _passes: float
     _program: LoweredProgram
+    _references: OfReferences | None
     _reused: bool
 
     @classmethod
@@ -192,19 +213,24 @@ class Lowered(_Stage):
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options, stage._reused = backend, options, reused
         stage._donated = taken_over(call, traced, options.keep_unused)
+        stage._references = references = OfReferences.of(traced.jaxpr)
         inputs = _of_arguments(options, call, name)
+        outputs = [
+            *shardings_of_results(options, traced, name),
+            *[None] * len(references.written if references else ()),
+        ]
         started = perf_counter()
         stage._program = watched(
             name,
             lower_program,
-            traced.jaxpr,
+            references.program if references else traced.jaxpr,
             backend,
             name,
             device=options.device,
             donated=(*[False] * len(traced.outer), *call.donated()),
             keep_unused=options.keep_unused,
             in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
-            out_shardings=stated(shardings_of_results(options, traced, name)),
+            out_shardings=stated(outputs),
             reason="compiled ahead of time",
             extra=options.extra(),
         )
@@ -249,23 +275,29 @@ class Lowered(_Stage):
         return f"<lowered {self._name} for {self._backend.name}>"
 
 
+def _is_reference_outside(value: Tracer) -> bool:
+    """Whether a value is a reference that no function that is being traced made, outside of such a function."""
+    return is_type_of_reference(value.aval) and value._trace.outlasts and thread.trace is EVAL_TRACE
+
+
 @class_boundary
 class Compiled(_Stage):
     """A compiled program, for arguments of exactly the types it was lowered for."""
 
-    __slots__ = ("_backend", "_donated", "_execute", "_made", "_options", "_program")
+    __slots__ = ("_backend", "_donated", "_execute", "_made", "_options", "_program", "_references")
     _backend: Backend
     _donated: tuple[bool, ...]
     _execute: Execute
     _made: Compilation
     _options: Options
     _program: Program
+    _references: OfReferences | None
 
     @classmethod
     def of(cls, lowered: Lowered, program: Program, seconds: float) -> Compiled:
         stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
         stage._backend, stage._options, stage._program = lowered._backend, lowered._options, program
-        stage._donated, source = lowered._donated, lowered._program
+        stage._donated, source, stage._references = lowered._donated, lowered._program, lowered._references
         stage._execute = with_float0_of_numpy(program.execute, lowered._traced.jaxpr.out_avals)
         times = (lowered._traced.seconds, lowered._reused, lowered._passes, source.seconds, seconds)
         stage._made = Compilation(*times, source.closed, source.options)
@@ -287,24 +319,29 @@ class Compiled(_Stage):
         for position, (leaf, expected) in enumerate(zip(leaves, self._avals, strict=True)):
             if not is_array_value(leaf):
                 raise TypeError(f"argument {self._call.path(position)} is {leaf!r}, which is not an array")
-            if isinstance(leaf, Tracer):
+            given = get_aval(leaf)
+            if isinstance(leaf, Tracer) and not _is_reference_outside(leaf):
                 raise TypeError(
                     f"compiled function {self._name!r} takes arrays only, got {leaf!r} as {self._call.path(position)}: "
                     f"it cannot be transformed, nor called while another function is traced; there use the jitted "
                     f"function itself"
                 )
-            given = get_aval(leaf)
-            if given.shape != expected.shape or given.dtype != expected.dtype:
+            as_expected = given.shape == expected.shape and given.dtype == expected.dtype
+            if not as_expected or is_type_of_reference(given) != is_type_of_reference(expected):
                 raise TypeError(
                     f"compiled function {self._name!r} was lowered for {expected.str_short()} as "
                     f"{self._call.path(position)}, "
                     f"got {given.str_short()}"
                 )
-        arrays = arrays_for(self._backend, leaves, self._options)
+        outer, references = self._traced.outer, self._references
+        operands = [*outer, *leaves]
+        values = operands if references is None else references.values(operands, self._name)
+        arrays = arrays_for(self._backend, values[len(outer) :], self._options)
         check_not_shared(self._call.path, self._donated, arrays, self._name)
-        if self._traced.outer:
-            arrays = [*to_arrays(self._backend, self._traced.outer), *arrays]
-        return self._traced.out_tree.unflatten(self._execute(arrays))
+        if outer:
+            arrays = [*to_arrays(self._backend, values[: len(outer)]), *arrays]
+        outs = self._execute(arrays)
+        return self._traced.out_tree.unflatten(outs if references is None else references.write(operands, outs))
 
     @property
     def input_shardings(self) -> PyTree:
@@ -329,7 +366,9 @@ class Compiled(_Stage):
     @property
     def output_shardings(self) -> PyTree:
         """The shardings of the results, as a tree. Raises NotImplementedError where the backend does not say."""
-        return self._traced.out_tree.unflatten(self._shardings(1, None, len(self._traced.jaxpr.out_avals)))
+        count = len(self._traced.jaxpr.out_avals)
+        written = len(self._references.written) if self._references else 0
+        return self._traced.out_tree.unflatten(self._shardings(1, None, count + written)[:count])
 
     @property
     def out_info(self) -> dict[str, ShapeDtypeStruct]:
@@ -420,8 +459,9 @@ class CompiledParts(NamedTuple):
 
 
 def parts_of(compiled: Compiled) -> CompiledParts:
-    """The parts of a compiled program."""
+    """The parts of a compiled program. Raises TypeError for one that takes references."""
     traced, program = compiled._traced, compiled._program
+    refuse_references(traced.jaxpr, compiled._name)
     return CompiledParts(
         compiled._name,
         compiled._backend,
@@ -450,7 +490,8 @@ class TracedParts(NamedTuple):
 
 
 def parts_of_traced(function: TracedFunction) -> TracedParts:
-    """The parts of a traced function."""
+    """The parts of a traced function. Raises TypeError for one that takes references."""
     name, traced, options = function._name, function._traced, function._options
+    refuse_references(traced.jaxpr, name)
     inputs, outputs = _of_arguments(options, function._call, name), shardings_of_results(options, traced, name)
     return TracedParts(name, traced.jaxpr, traced.outer, inputs, outputs)

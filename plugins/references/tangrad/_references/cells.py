@@ -370,8 +370,10 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
     Its results are those of the program, and then the last value behind each reference. `args`: the operands.
     Raises TypeError for a program that returns one of these references.
     """
-    last = any([arg._trace.last for arg, is_own in zip(args, own, strict=True) if is_own])
+    return _of_values(closed, own, any([arg._trace.last for arg, is_own in zip(args, own, strict=True) if is_own]))
 
+
+def _of_values(closed: ClosedJaxpr, own: tuple[bool, ...], last: bool) -> ClosedJaxpr:
     def run(*values: Any) -> list[Value]:
         trace = install_trace(References(thread.trace, last))
         cells = [Reference(trace, value) if is_own else value for value, is_own in zip(values, own, strict=True)]
@@ -389,6 +391,13 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
         return trace_to_closed_jaxpr(run, avals, closed.jaxpr.debug_name or "a function")
 
     return _discharged.get(closed, (own, last), make)
+
+
+def _lowered(closed: ClosedJaxpr) -> ClosedJaxpr:
+    return _of_values(closed, tuple([type(aval) is AbstractRef for aval in closed.in_avals]), True)
+
+
+accesses.lowered = _lowered
 
 
 # --- Functions of references as programs of values: what kernels are traced to ----------------------------------------

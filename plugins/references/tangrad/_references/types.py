@@ -11,6 +11,7 @@ from tangrad.core import AbstractValue, Array, Effect, Primitive, RuleKind, Shap
 if TYPE_CHECKING:
     import numpy as np
 
+    from tangrad.core import ClosedJaxpr
     from tangrad.typing import Dimensions
 
 # --- The type of a reference, and the effects of what is done to it ---------------------------------------------------
@@ -93,6 +94,10 @@ class AbstractRef(AbstractValue):
         """Add a value to what is behind the reference: where `vjp` leaves a gradient."""
         accesses.add(reference, (), value)
 
+    def program_of_values(self, closed: ClosedJaxpr) -> ClosedJaxpr:
+        """A program of references as one that takes their values, and returns the last ones after its results."""
+        return accesses.lowered(closed)
+
 
 class Accesses:
     """Reading and writing, which stand in a module above this one."""
@@ -101,6 +106,7 @@ class Accesses:
     set: Callable[[object, object, object], None]
     at: Callable[[Any], object]
     add: Callable[[object, object, object], None]
+    lowered: Callable[[ClosedJaxpr], ClosedJaxpr]
 
 
 accesses = Accesses()
