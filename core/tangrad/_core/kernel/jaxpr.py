@@ -225,9 +225,8 @@ class ClosedJaxpr:
 def join_effects(parts: Iterable[JaxprEqn | Jaxpr | ClosedJaxpr]) -> frozenset[Effect]:
     """The effects of equations, or of jaxprs, together."""
     joined: frozenset[Effect] = NO_EFFECTS
-    for part in parts:
-        if part.effects:
-            joined = joined | part.effects
+    for part in [part for part in parts if part.effects]:
+        joined |= part.effects
     return joined
 
 
@@ -241,17 +240,15 @@ def sub_jaxprs(params: dict[str, object]) -> Iterator[Jaxpr | ClosedJaxpr]:
     [1]
     """
     for value in params.values():
-        for item in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(item, (Jaxpr, ClosedJaxpr)):
-                yield item
+        items = value if isinstance(value, (tuple, list)) else (value,)
+        yield from [item for item in items if isinstance(item, (Jaxpr, ClosedJaxpr))]
 
 
 @calls_rules("effects")
 def equation_effects(primitive: Any, avals: tuple[ShapedArray, ...], params: Params) -> frozenset[Effect]:
     """The effects of applying `primitive`: as it declares, or those of the jaxprs among its parameters."""
-    if primitive.effects is not None:
-        return frozenset(primitive.effects(avals, params))
-    return join_effects(sub_jaxprs(params))
+    stated = primitive.effects
+    return join_effects(sub_jaxprs(params)) if stated is None else frozenset(stated(avals, params))
 
 
 def one_equation(primitive: Any, in_avals: Sequence[ShapedArray], params: Params) -> ClosedJaxpr:

@@ -289,7 +289,7 @@ def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
 
     Raises ValueError where two of them are for different sets of devices.
     """
-    found = tuple([s if s.memory_kind is None else s.with_memory_kind(None) for s in _shardings(closed.jaxpr)])
+    found = tuple([s if s.memory_kind is None else s.with_memory_kind(None) for s in _shardings(closed.jaxpr, set())])
     for sharding in found[1:]:
         if sharding.device_set != found[0].device_set:
             raise ValueError(
@@ -302,7 +302,9 @@ def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
 
 def names_memories(closed: ClosedJaxpr, options: CompileOptions) -> bool:
     """Whether the options of a program, or its equations, name another memory than the usual one."""
-    return any([sharding.memory_kind is not None for sharding in (*options.shardings, *_shardings(closed.jaxpr))])
+    return any(
+        [sharding.memory_kind is not None for sharding in (*options.shardings, *_shardings(closed.jaxpr, set()))]
+    )
 
 
 def sharding_of_result(jaxpr: Jaxpr, atom: Atom) -> Sharding | None:
@@ -362,14 +364,13 @@ def _listed(devices: Sequence[Device]) -> str:
     return f"{devices[0].platform} device{'s' if len(devices) > 1 else ''} {', '.join([str(d.id) for d in devices])}"
 
 
-def _shardings(jaxpr: Jaxpr | ClosedJaxpr) -> list[Sharding]:
+def _shardings(jaxpr: Jaxpr | ClosedJaxpr, seen: set[int]) -> list[Sharding]:
+    """The shardings among parameters. `seen`: the identities of programs that are done."""
+    seen.add(id(jaxpr))
     found = []
-    for eqn in jaxpr.eqns:
-        if not eqn.params:
-            continue
-        for value in eqn.params.values():
-            items = value if type(value) is tuple else (value,)
-            found += [item for item in items if isinstance(item, Sharding)]
-        for sub in sub_jaxprs(eqn.params):
-            found.extend(_shardings(sub))
+    for params in [eqn.params for eqn in jaxpr.eqns if eqn.params]:
+        for value in params.values():
+            found += [item for item in (value if type(value) is tuple else (value,)) if isinstance(item, Sharding)]
+        for sub in sub_jaxprs(params):
+            found += _shardings(sub, seen) if id(sub) not in seen else []
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,7 +30,7 @@ lower = RuleSet("lower.xla", api=1)
 
 @lower.rule(region_p)
 def _region(ctx: FunctionContext, *operands: IrValue, jaxpr: ClosedJaxpr, name: str) -> tuple[IrValue, ...]:
-    kept = ctx.module.keeps_calls and not may_hand_on(jaxpr)
+    kept = ctx.module.keeps_calls and not _hands_on(jaxpr)
     ctx.module.kept_calls += kept
     return tuple(ctx.call(jaxpr, operands, name, ctx.vocabulary.parsed(_KEPT) if kept else None))
 
@@ -44,6 +45,16 @@ GIVEN = 5  # not constant, perhaps an argument
 UNKNOWN = 6
 Kinds = list[int]
 Rule = Callable[[JaxprEqn, Kinds], int]
+
+
+_KNOWN: WeakKeyDictionary[ClosedJaxpr, bool] = WeakKeyDictionary()  # the calls of a region have one program
+
+
+def _hands_on(program: ClosedJaxpr) -> bool:
+    found = _KNOWN.get(program)
+    if found is None:
+        found = _KNOWN[program] = may_hand_on(program)
+    return found
 
 
 def may_hand_on(program: ClosedJaxpr) -> bool:

@@ -50,6 +50,7 @@ class Structures:
         self._numbers: dict[Hashable, int] = {}
         self._programs: dict[int, int] = {}
         self._contents: dict[int, Contents] = {}
+        self._equations: dict[int, int] = {}
         self._seen: list[object] = []
 
     def _number(self, key: object) -> int:
@@ -57,6 +58,13 @@ class Structures:
 
     def of_equation(self, equation: JaxprEqn) -> int:
         """The number of an equation: its primitive, parameters and types. One with effects is equal to no other."""
+        found = self._equations.get(id(equation))
+        if found is None:
+            self._seen.append(equation)
+            found = self._equations[id(equation)] = self._of_new(equation)
+        return found
+
+    def _of_new(self, equation: JaxprEqn) -> int:
         if equation.effects:
             return self._number(("alone", len(self._numbers)))
         primitive, params = equation.primitive, equation.params
@@ -102,10 +110,16 @@ class Structures:
 
     def contents(self, equation: JaxprEqn) -> Contents:
         """What an equation stands for: the contents of its programs, or itself."""
-        if equation.params:
-            programs = [self.contents_of_program(program) for program in sub_jaxprs(equation.params)]
-            if programs:
-                return total(programs)
+        found = self._contents.get(id(equation))
+        if found is None:
+            self._seen.append(equation)
+            found = self._contents[id(equation)] = self._contents_of_new(equation)
+        return found
+
+    def _contents_of_new(self, equation: JaxprEqn) -> Contents:
+        programs = list(sub_jaxprs(equation.params)) if equation.params else []
+        if programs:
+            return total([self.contents_of_program(program) for program in programs])
         identity = equation.primitive.identity
         steady = identity in WINDOWS and _is_steady(equation)
         return Contents(1, identity in PRODUCTS, identity in WINDOWS and not steady, steady)
