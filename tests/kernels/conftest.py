@@ -67,7 +67,7 @@ def rule_sets(library_path):
     finally:
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
     made = [make(jobs) for make in makers for jobs in (*JOBS.values(), {softmax_p: softmax})]
-    made.append(on_numpy.rule_set({}, {**on_numpy.FUNCTIONS, **on_numpy.TRANSPOSES}))
+    made.append(on_numpy.rule_set({}, {**on_numpy.FUNCTIONS, **on_numpy.TRANSPOSES, **on_numpy.JOINTS}))
     return [*made, *[make() for make in others]], RowsPass()
 
 

@@ -180,6 +180,20 @@ def tiles(call):
         call("tiles", [number, operation, count, height, width, turned], operands, [np.empty_like(x)])
 
 
+def resample(call):
+    """Weights for all elements, or one for each place; steps, phases of several numbers of terms."""
+    for number, (count, length, inner, whole), all_of_them in itertools.product(
+        range(2), [(1, 1, 1, 9), (5, 130, 3, 150), (2, 40, 5, 90), (3, 9, 70, 30), (2, 50, 1, 60), (0, 3, 3, 9)], (0, 1)
+    ):
+        terms = [(0, 1, all_of_them), (3, 1, all_of_them), (1, 1, all_of_them), (2, 1 + length % 2, 1)]
+        weights = [
+            draw((length, inner if has_all else 1), NAMES[number], seed) for seed, (*_, has_all) in enumerate(terms)
+        ]
+        x, y = draw((count, whole, inner), NAMES[number], 9), np.empty((count, length, 3, inner), NAMES[number])
+        plan = [number, count, length, inner, whole, 3, 1, 2, 1, *itertools.chain(*terms)]
+        call("resample", plan, [x, *weights], [y])
+
+
 def places(call):
     for (number, count), size in itertools.product(itertools.product((4, 5, 8), (1, 5003, 1_100_003)), (1, 700, 5000)):
         low = 0 if NAMES[number][0] == "u" else -size - 3
@@ -197,7 +211,7 @@ def places(call):
 
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, search, top, lu, bits, depthwise, chain, softmax, rows, tiles, places):
+    for exercise in (running, sort, search, top, lu, bits, depthwise, chain, softmax, rows, tiles, resample, places):
         exercise(call)
     print(call.digest.hexdigest())
 

@@ -358,6 +358,69 @@ def test_operations_on_transposed_arrays(compared, kernels, dtype, shape):
     assert "add_in_tiles" not in few + both and "transpose" in both
 
 
+RESIZED = [((3, 40, 50, 3), (2, 2)), ((4, 60, 70), (3, 1)), ((4, 90, 64, 5), (1.5, 0.5)), ((2, 30, 40, 30), (2, 1.5))]
+METHODS = [("float32", "bilinear", 1e-5), ("float64", "cubic", 1e-13), ("bfloat16", "lanczos3", 0.05)]
+
+
+@pytest.mark.parametrize(("dtype", "method", "tolerance"), METHODS)
+@pytest.mark.parametrize(("shape", "factors"), RESIZED)
+def test_images_are_resized(with_and_without, kernels, shape, factors, dtype, method, tolerance):
+    image = pytest.importorskip("tangrad.image", exc_type=ImportError)
+    size = (shape[0], *[int(size * factor) for size, factor in zip(shape[1:], factors)], *shape[3:])
+    resize = lambda x: image.resize(x.astype(dtype), size, method).astype("float64")
+    x = numpy.random.default_rng(0).normal(size=shape)
+    x[0, 3, 4], x[-1, 20, 30] = numpy.inf, numpy.nan
+    loss = lambda x: np.sum(np.sin(resize(np.nan_to_num(x, posinf=1))))
+    with tangrad.enable_x64(True), tangrad.use_backend("numpy"):
+        for ours, before in zip(*with_and_without(lambda x: (resize(x), tangrad.grad(loss)(x)), x), strict=True):
+            numpy.testing.assert_allclose(ours, before, rtol=tolerance, atol=tolerance)
+        with kernels():
+            assert "resampled(" in tangrad.jit(resize).lower(x).compile().as_text()
+
+
+def at(first, step=1):
+    """A term: 40 of the places along axis 1 of an array (12, 90, 40), each times its weight."""
+    return lambda x, w: x[:, first : first + 40 * step : step][:, :40] * w[:, None]
+
+
+def joined(*phases, axis=2):
+    return lambda x, w: np.stack([phase(x, w) for phase in phases], axis)
+
+
+TOGETHER = {
+    "two phases": (joined(lambda x, w: at(1)(x, w) + at(9)(x, w), at(0)), True),
+    "steps": (joined(at(0, 2), at(1), lambda x, w: at(7)(x, w) + at(3, 2)(x, w) + at(3)(x, w)), True),
+    "weights for each element": (joined(at(0), lambda x, w: x[:, 3:43] * np.outer(w, w)), True),
+    "weights first": (joined(at(0), lambda x, w: w[:, None] * x[:, 3:43]), True),
+    "few behind the axis": (lambda x, w: joined(*[at(i) for i in range(30)])(x[..., :3], w), True),
+    "few, of which one has steps": (lambda x, w: joined(at(0, 2), *[at(i) for i in range(30)])(x[..., :3], w), True),
+    "what something else needs": (lambda x, w: (joined(at(0), at(1))(x, w), at(1)(x, w)), False),
+    "backward": (joined(lambda x, w: x[:, 60:20:-1] * w[:, None], at(1)), False),
+    "shifted along another axis": (lambda x, w: np.stack([at(0)(x[1:], w), at(0)(x[:-1], w)], 2), False),
+    "weights of the last axis": (joined(lambda x, w: x[:, :40] * w, lambda x, w: x[:, 1:41] * w), False),
+    "one weight": (joined(at(0), lambda x, w: x[:, 1:41] * w[3]), False),
+    "arrays that differ": (joined(at(0), lambda x, w: np.sin(x[:, :40]) * w[:, None]), False),
+    "no products": (joined(at(0), lambda x, w: x[:, 1:41] + w[:, None]), False),
+    "another new axis": (joined(at(0), at(1), axis=1), False),
+    "the first axis": (joined(at(0), at(1), axis=0), False),
+    "the same axis": (lambda x, w: np.concatenate([at(0)(x, w), at(1)(x, w)], 1), False),
+    "too many": (joined(*[at(i % 50, 1 + i // 50) for i in range(61)]), False),
+    "integers": (lambda x, w: joined(at(0), at(1))(np.nan_to_num(x).astype(int), (w * 9).astype(int)), False),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_what_is_put_together(with_and_without, kernels, name):
+    """Shifted arrays times weights, as images are resized, and what is nearly so."""
+    function, is_taken = TOGETHER[name]
+    x, w = draw((12, 90, 40), "float64"), numpy.linspace(1, 2, 40)
+    with tangrad.enable_x64(True), tangrad.use_backend("numpy"):
+        for ours, before in zip(*map(tangrad.tree.leaves, with_and_without(function, x, w)), strict=True):
+            numpy.testing.assert_allclose(ours, before, rtol=1e-14, atol=1e-14)
+        with kernels():
+            assert ("resampled(" in tangrad.jit(function).lower(x, w).compile().as_text()) == is_taken
+
+
 def places(size, dtype, outside=0, count=5000):
     low = 0 if dtype == "uint32" else -size - outside
     return numpy.random.default_rng(0).integers(low, size + outside, count).astype(dtype)

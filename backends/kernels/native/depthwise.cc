@@ -1,4 +1,6 @@
-// Convolutions of each feature by itself, features last: (images, height, width, features) with (rows, columns,
+// Convolutions of each feature by itself, and arrays on another grid.
+//
+// The convolutions have their features last: (images, height, width, features) with (rows, columns,
 // features), and the gradient of the latter.
 //
 // plan: dtype; images, height, width, features; the result's height and width; the window's; how far it begins before
@@ -6,9 +8,11 @@
 // like all else: zero times an infinity is not a number. The order of the additions is fixed by the shape.
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "xla_handler.h"
 
@@ -187,6 +191,106 @@ int gradient(const Sizes& s, const void* in, const void* window, void* result) {
   return 0;
 }
 
+// --- arrays on another grid -------------------------------------------------------------------------------------------
+
+template <typename T>
+struct Term {
+  int64_t start, step;
+  bool has_all;
+  const T* weights;
+};
+
+// y = x w, or y + x w; a step of 0 repeats the one weight.
+#define TANGRAD_WEIGHTED(T)                                                                                       \
+  TANGRAD_WIDE static void weighted(const T* x, const T* w, int64_t w_step, bool first, T* y, int64_t size) {     \
+    const T one = *w;                                                                                             \
+    if (w_step == 0 && first)                                                                                     \
+      for (int64_t i = 0; i < size; ++i) y[i] = x[i] * one;                                                       \
+    else if (w_step == 0)                                                                                         \
+      for (int64_t i = 0; i < size; ++i) y[i] += x[i] * one;                                                      \
+    else if (first)                                                                                               \
+      for (int64_t i = 0; i < size; ++i) y[i] = x[i] * w[i];                                                      \
+    else                                                                                                          \
+      for (int64_t i = 0; i < size; ++i) y[i] += x[i] * w[i];                                                     \
+  }
+TANGRAD_WEIGHTED(float)
+TANGRAD_WEIGHTED(double)
+
+// Elements of one phase to where they are in the result: `kSize` together, or so many as are given.
+template <int kSize, typename T>
+void interleave(const T* x, int64_t count, int64_t step, int64_t size, T* y) {
+  if (kSize > 0) size = kSize;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t k = 0; k < size; ++k) y[i * step + k] = x[i * size + k];
+}
+
+template <typename T>
+class Resampling {
+ public:
+  Resampling(Plan plan, Inputs in, Outputs out)
+      : arrays_(plan[1]), length_(plan[2]), inner_(plan[3]), whole_(plan[4]), phases_(plan[5]), counts_(plan + 6) {
+    const int64_t* at = counts_ + phases_;
+    for (int64_t phase = 0; phase < phases_; ++phase)
+      for (int64_t i = 0; i < counts_[phase]; ++i, at += 3)
+        terms_.push_back({at[0], at[1], at[2] != 0, static_cast<const T*>(in[terms_.size() + 1])});
+    x_ = static_cast<const T*>(in[0]);
+    y_ = static_cast<T*>(out[0]);
+  }
+
+  int run() {
+    bool flat = inner_ < kNarrow;
+    for (const Term<T>& term : terms_) flat = flat && term.has_all && term.step == 1;
+    const int64_t terms = terms_.size();
+    if (!flat) {
+      in_pieces(arrays_ * length_, inner_ * terms, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) line(i / length_, i % length_);
+      });
+      return 0;
+    }
+    std::atomic<bool> failed{false};
+    in_pieces(arrays_, length_ * inner_ * terms, [&](int64_t begin, int64_t end) {
+      std::unique_ptr<T[]> sums(new (std::nothrow) T[length_ * inner_]);
+      if (sums == nullptr) return failed.store(true);
+      for (int64_t i = begin; i < end; ++i) array(i, sums.get());
+    });
+    return failed.load() ? 1 : 0;
+  }
+
+ private:
+  static constexpr int64_t kNarrow = 16;  // elements: fewer are no loop by themselves
+
+  // All phases at one place along the axis.
+  void line(int64_t array, int64_t place) {
+    T* y = y_ + (array * length_ + place) * phases_ * inner_;
+    const Term<T>* term = terms_.data();
+    for (int64_t phase = 0; phase < phases_; ++phase, y += inner_)
+      for (int64_t i = 0; i < counts_[phase]; ++i, ++term)
+        weighted(x_ + (array * whole_ + term->start + place * term->step) * inner_,
+                 term->weights + (term->has_all ? place * inner_ : place), term->has_all, i == 0, y, inner_);
+  }
+
+  // A whole array, one phase after another.
+  void array(int64_t array, T* sums) {
+    const Term<T>* term = terms_.data();
+    const int64_t size = length_ * inner_, step = phases_ * inner_;
+    for (int64_t phase = 0; phase < phases_; ++phase) {
+      for (int64_t i = 0; i < counts_[phase]; ++i, ++term)
+        weighted(x_ + (array * whole_ + term->start) * inner_, term->weights, 1, i == 0, sums, size);
+      T* y = y_ + array * size * phases_ + phase * inner_;
+      (inner_ == 1   ? interleave<1, T>
+       : inner_ == 2 ? interleave<2, T>
+       : inner_ == 3 ? interleave<3, T>
+       : inner_ == 4 ? interleave<4, T>
+                     : interleave<0, T>)(sums, length_, step, inner_, y);
+    }
+  }
+
+  const int64_t arrays_, length_, inner_, whole_, phases_, *counts_;
+  std::vector<Term<T>> terms_;
+  const T* x_;
+  T* y_;
+};
+
 }  // namespace
 }  // namespace tangrad
 
@@ -200,4 +304,14 @@ TANGRAD_KERNEL(depthwise_gradient) {
   using namespace tangrad;
   const Sizes sizes(plan);
   return plan[0] == F32 ? gradient<float>(sizes, in[0], in[1], out[0]) : gradient<double>(sizes, in[0], in[1], out[0]);
+}
+
+// The result has at each place along an axis several phases, each a sum of products of weights and of the operand's
+// elements some places along that axis, which is as long as those are. in: the operand, the weights of each term.
+// plan: dtype; arrays before the axis, its length in the result, elements behind it, its length in the operand; phases,
+// of each its number of terms; of each term the first place, the step between places, and whether weights are for all
+// elements behind the axis, or one for each place.
+TANGRAD_KERNEL(resample) {
+  using namespace tangrad;
+  return plan[0] == F32 ? Resampling<float>(plan, in, out).run() : Resampling<double>(plan, in, out).run();
 }

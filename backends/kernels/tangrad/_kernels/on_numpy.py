@@ -6,16 +6,16 @@ import ctypes
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tangrad._kernels.jobs import ANGLES, FOLLOWING, NUMBERS, Describe, Job
+from tangrad._kernels.jobs import ANGLES, FOLLOWING, NUMBERS, Describe, Job, around
 from tangrad._kernels.library import kernel, replaced, replacing, threads
 from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.core.settings import is_checking_values
 from tangrad.extend.backend_numpy import ELEMENTWISE, FRESH, Kernel, Method, Opaque, Program, Step, Stored, Ufunc
-from tangrad.extend.lax import cos_p, exp_p, sin_p, tanh_p, transpose_p
+from tangrad.extend.lax import concatenate_p, cos_p, exp_p, sin_p, tanh_p, transpose_p
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering
@@ -193,12 +193,118 @@ def _turn_in_tiles(step: Step, turned: Mapping[Stored, Stored]) -> None:
     job = Job("tiles", (NUMBERS[result.dtype.name], OF_TWO[function.ufunc], *sizes, place))
     run = caller(job, [ShapedArray(result.shape, result.dtype)])
 
-    def in_tiles(*arrays: np.ndarray) -> np.ndarray:
-        return run(*arrays)[0]
-
-    in_tiles.__name__ = f"{function.ufunc.__name__}_in_tiles"
-    step.function = Opaque(in_tiles, FRESH)
+    step.function = Opaque(_first(run, f"{function.ufunc.__name__}_in_tiles"), FRESH)
     step.inputs = tuple([turned.get(stored, stored) for stored in step.inputs])
 
 
+def _first(run: Callable[..., tuple[np.ndarray, ...]], name: str) -> Callable[..., np.ndarray]:
+    """The function that gives the one result, with a name for the text of programs."""
+
+    def first(*arrays: np.ndarray) -> np.ndarray:
+        return run(*arrays)[0]
+
+    first.__name__ = name
+    return first
+
+
 TRANSPOSES = {transpose_p: _asking(transpose_p, read_in_tiles)}
+
+# --- arrays on another grid -------------------------------------------------------------------------------------------
+#
+# Sums of products of weights and shifted arrays, several of them one beside the other along a new axis: NumPy reads and
+# writes a whole array for each product and sum, and again to put them together.
+
+RESAMPLED = 1 << 15  # elements
+
+
+class Weighted(NamedTuple):
+    """An array from a place along an axis on, at steps, times weights.
+
+    Attributes:
+        has_all: whether there is a weight for each element behind the axis, or one for each place.
+    """
+
+    x: Stored
+    start: int
+    step: int
+    weights: Stored
+    has_all: bool
+
+
+def resample(program: Program) -> None:
+    """Make one call of such sums that are put together."""
+    if program.plan is not None or is_checking_values():
+        return
+    made = {stored: step for step in program.steps for stored in step.outputs if len(step.outputs) == 1}
+    uses = Counter([stored for step in program.steps for stored in step.inputs] + program.outputs)
+    inner = {stored: step for stored, step in made.items() if uses[stored] == 1}
+    for step in program.steps:
+        key = step.function.key
+        if not (isinstance(key, tuple) and key[0] == "concatenate" and key[1] > 0) or step.outputs[0].size < RESAMPLED:
+            continue
+        phases = [_phase(stored, key[1], inner, made) for stored in step.inputs]
+        terms = [term for phase in phases for term in phase]
+        if not all(phases) or len({term.x for term in terms}) > 1 or len(terms) > MOST_TERMS:
+            continue
+        (result,), x, axis = step.outputs, terms[0].x, key[1] - 1
+        sizes = *around(x.shape, axis)[::2], x.shape[axis]
+        plan = NUMBERS[x.dtype.name], sizes[0], result.shape[axis], *sizes[1:], len(phases), *map(len, phases)
+        each = [value for term in terms for value in (term.start, term.step, int(term.has_all))]
+        run = caller(Job("resample", (*plan, *each)), [ShapedArray(result.shape, result.dtype)])
+        step.function = Opaque(_first(run, "resampled"), FRESH)
+        step.inputs = (x, *[term.weights for term in terms])
+    program.drop_dead_steps()
+
+
+MOST_TERMS = 60
+
+
+def _phase(part: Stored, axis: int, inner: Mapping[Stored, Step], made: Mapping[Stored, Step]) -> list[Weighted]:
+    """The terms of what is put beside others along an axis, in order; none where it is something else."""
+    step = inner.get(part)
+    if step is None or part.shape[axis] != 1 or part.dtype not in (np.float32, np.float64):
+        return []
+    (x,) = step.inputs if isinstance(step.function, Method) and step.function.name == "reshape" else (part,)
+    if x.shape != (*part.shape[:axis], *part.shape[axis + 1 :]):
+        return []
+    terms: list[Weighted | None] = []
+    while (step := inner.get(x)) is not None and step.function.key is np.add:
+        x, last = step.inputs
+        terms.append(_weighted(last, axis - 1, inner, made))
+    terms.append(_weighted(x, axis - 1, inner, made))
+    return [] if None in terms else [term for term in reversed(terms) if term is not None]
+
+
+def _weighted(product: Stored, axis: int, inner: Mapping[Stored, Step], made: Mapping[Stored, Step]) -> Weighted | None:
+    """What a product is of."""
+    step = inner.get(product)
+    if step is None or step.function.key is not np.multiply or {each.dtype for each in step.inputs} != {product.dtype}:
+        return None
+    shape = product.shape
+    for x, weights in (step.inputs, step.inputs[::-1]):
+        of = (1,) * (len(shape) - len(weights.shape)) + weights.shape
+        if x.shape == shape and of[: axis + 1] == (*[1] * axis, shape[axis]):
+            shown = _shown(x, axis, made)
+            if shown is not None and of[axis + 1 :] in (shape[axis + 1 :], (1,) * len(shape[axis + 1 :])):
+                return Weighted(*shown, weights, of[axis + 1 :] == shape[axis + 1 :])
+    return None
+
+
+def _shown(x: Stored, axis: int, made: Mapping[Stored, Step]) -> tuple[Stored, int, int] | None:
+    """The array that a view shows from a place along an axis on, the place, and the step."""
+    step = made.get(x)
+    index = getattr(step.function, "index", None) if step is not None else None
+    if step is None or index is None:
+        return x, 0, 1
+    (whole,) = step.inputs
+    parts = [part for part in index if part is not Ellipsis] if isinstance(index, tuple) else []
+    parts += [slice(None)] * (len(whole.shape) - len(parts))
+    if not isinstance(index, tuple) or Ellipsis in index[:-1] or not all([type(part) is slice for part in parts]):
+        return None
+    ends = [part.indices(size) for part, size in zip(parts, whole.shape)]
+    others = [end == (0, size, 1) for end, size in zip(ends, whole.shape)]
+    start, _, stride = ends[axis]
+    return (whole, start, stride) if all(others[:axis] + others[axis + 1 :]) and stride > 0 else None
+
+
+JOINTS = {concatenate_p: _asking(concatenate_p, resample)}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING
-from tangrad._kernels.on_numpy import FUNCTIONS, TRANSPOSES, in_double, rule_set
+from tangrad._kernels.on_numpy import FUNCTIONS, JOINTS, TRANSPOSES, in_double, rule_set
 from tangrad._kernels.vendor_jobs import LINALG, SPECTRA, WINDOWS
 
 functions = rule_set({}, FUNCTIONS)
-structure = rule_set({}, TRANSPOSES)
+structure = rule_set({}, {**TRANSPOSES, **JOINTS})
 reductions = rule_set(RUNNING)
 ordering = rule_set(SORTING)
 decompositions = rule_set(FACTORS, {each: in_double(each, describe) for each, describe in SPECTRA.items()})
