@@ -454,6 +454,41 @@ def test_the_operation_that_makes_a_nan_is_named(backend):
         tangrad.jit(broken, compile_regions="always")(weights(6), batch())
 
 
+ones = lambda x, *shape: x[0, 0] * np.ones(shape, x.dtype)
+LARGE = {
+    "none": (lambda x: x, False),
+    "many multiplications": (lambda x: x + (ones(x, 256, 64) @ ones(x, 64, 256))[0, 0], True),
+    "long sums": (lambda x: x + (ones(x, 8, 2048) @ ones(x, 2048, 8))[0, 0], True),
+    "many matrices": (lambda x: x + np.sum(ones(x, 64, 4, 4) @ ones(x, 64, 4, 4)), True),
+    "half precision": (lambda x: x + np.sum(x.T.astype("bfloat16") @ x.astype("bfloat16")), True),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_small_products_within_regions_are_compiled_without_plans(monkeypatch, name):
+    """XLA's library makes a plan for each product of each call when it first runs."""
+    if "xla" not in BACKENDS:
+        pytest.skip("XLA's option")
+    from tangrad._backend_xla import jaxlib_api
+    from tangrad._backend_xla.compiler_options import UNPLANNED_PRODUCTS
+
+    given = []
+    make = jaxlib_api.make_compile_options
+    noted = lambda *args, overrides=None, **others: (
+        given.append(overrides),
+        make(*args, overrides=overrides, **others),
+    )[1]
+    monkeypatch.setattr(jaxlib_api, "make_compile_options", noted)
+    more, is_large = LARGE[name]
+    function = lambda weights, x: more(deep()(weights, x)[None, None] + x)
+    chosen = {"compile_regions": "always", "compiler_options": {"xla_backend_optimization_level": 1}}
+    with tangrad.use_backend("xla"):
+        for options in ({"compile_regions": "always"}, chosen, {"compile_regions": False}):
+            tangrad.jit(function, **options).lower(weights(6), batch()).compile()
+    expected = {} if is_large else UNPLANNED_PRODUCTS
+    assert given == [expected or None, {**expected, **chosen["compiler_options"]}, None]
+
+
 def test_a_program_that_does_not_compile_with_regions_is_compiled_whole_with_one_warning(monkeypatch):
     if "xla" not in BACKENDS:
         pytest.skip("regions are functions on XLA alone")

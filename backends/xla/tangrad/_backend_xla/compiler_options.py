@@ -6,9 +6,15 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tangrad._backend_xla.jaxlib_api import VERSION
+from tangrad._backend_xla.jaxlib_version import is_untested
+from tangrad.core import ShapedArray
 from tangrad.core.backends import CompileOptions
 
 if TYPE_CHECKING:
+    from tangrad._backend_xla.lowering import Module
     from tangrad.typing import Params
 
 
@@ -18,6 +24,18 @@ FAST: dict[str, dict[str, object]] = {
     "cuda": {"xla_gpu_autotune_level": 0},
     "rocm": {"xla_gpu_autotune_level": 0},
 }
+
+
+# XLA's CPUs leave products to a library that plans each of them when it first runs, those of each call of a region
+# again: a millisecond, which small products do not earn back. See docs/compiling.md for what was measured.
+UNPLANNED_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE"}
+SMALL, FEW, SHORT = 1 << 21, 32, 1024  # multiplications, products in one, and terms of a sum, at most
+
+
+def is_small_product(left: ShapedArray, right: ShapedArray, out: ShapedArray, terms: int, batches: int) -> bool:
+    """Whether a contraction takes no longer without a plan: `terms` for each element, of `batches` matrices."""
+    single = all([aval.dtype == np.float32 for aval in (left, right, out)])
+    return single and out.size * terms <= SMALL and batches <= FEW and terms <= SHORT
 
 
 class CompilerOptionError(ValueError, RuntimeError):
@@ -32,6 +50,12 @@ def with_effort(extra: Mapping[str, Any], platform: str) -> dict[str, object]:
     """The options of a program for which `extra` names an effort; those that the user gave hold."""
     usual = FAST.get(platform, {}) if extra["compile_effort"] == "fast" else {}
     return {**usual, **extra.get("compiler_options", {})}
+
+
+def for_module(module: Module, options: dict[str, object] | None) -> dict[str, object] | None:
+    """The options of a module for one device: those given, and what the calls of regions in it make worth while."""
+    small = module.kept_calls and module.platform == "cpu" and not (module.has_large_products or is_untested(VERSION))
+    return {**UNPLANNED_PRODUCTS, **(options or {})} if small else options
 
 
 def with_extra(options: CompileOptions, extra: Params) -> CompileOptions:

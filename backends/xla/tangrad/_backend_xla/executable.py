@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, settings
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.calls import in_turns, make_execute, wrapped
-from tangrad._backend_xla.compiler_options import explain, warn_of_calls, with_effort, with_extra
+from tangrad._backend_xla.compiler_options import explain, for_module, warn_of_calls, with_effort, with_extra
 from tangrad._backend_xla.jaxlib_api import bytecode, physical_aval
 from tangrad._backend_xla.lowering import Module, lower_to_module
 from tangrad._backend_xla.manual import AxisEnvironment
@@ -359,7 +359,7 @@ class Runner:
             [[device.raw]],
             len(self.in_avals),
             len(self.out_avals),
-            overrides=self.overrides(device.platform),
+            overrides=for_module(module, self.overrides(device.platform)),
             cuda_data_folder=gpus.cuda_data_folder() if device.platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)

@@ -56,10 +56,10 @@ class Module:
         when_compiled: functions of the devices that it was compiled for, called then.
         leading: names of the sizes that every function but the entry takes first, as scalars of int32: the dimension
             variables, and the number of the platform where there are several.
-        functions: what has been lowered as a function: jaxpr -> symbol.
+        functions: what has been lowered as a function: jaxpr -> symbol. constants: arrays that are known by identity.
         has_unknown_sizes: whether sizes must be filled in before it is compiled; is_portable: whether others read it.
-        constants: the arrays that contexts remember by identity.
         keeps_calls: whether XLA is asked to keep the calls of regions; kept_calls: how many there are.
+        has_large_products: whether some contraction is not small (`compiler_options.is_small_product`).
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Module:
     ) -> None:
         self.parts = parts
         self.leading = tuple(leading)
-        self.has_unknown_sizes = self.is_portable = False
+        self.has_unknown_sizes = self.is_portable = self.has_large_products = False
         self.checks_of_sizes: list[Callable[[IrModule], None]] = []  # called with the module when it has all sizes
         self.vocabulary: Vocabulary = vocabulary()
         self.platform = platform

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tangrad._backend_xla.compiler_options import is_small_product
 from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.helpers import convert, reshape
 from tangrad._backend_xla.windows import precision_config
@@ -54,6 +55,7 @@ def contraction(
 ) -> IrValue:
     """The product of operands of these types, with a result of type `out`."""
     (lhs, rhs), (left, right), result = operands, avals, out
+    ctx.module.has_large_products |= _is_large(left, right, out, dimension_numbers)
     attributes = {
         "dot_dimension_numbers": _dimension_numbers(ctx, dimension_numbers),
         "precision_config": precision_config(ctx, precision),
@@ -72,6 +74,14 @@ def contraction(
     lhs, rhs = _in_dtype(ctx, lhs, left, dtypes[0]), _in_dtype(ctx, rhs, right, dtypes[1])
     product = ctx.op("stablehlo.dot_general", ctx.types[result], (lhs, rhs), attributes)
     return _in_dtype(ctx, product, result, out.dtype)
+
+
+def _is_large(left: ShapedArray, right: ShapedArray, out: ShapedArray, numbers: Any) -> bool:
+    (contracted, _), (batch, _) = numbers
+    if has_symbolic(left.shape) or has_symbolic(right.shape):
+        return True
+    terms, batches = [prod([left.shape[axis] for axis in axes]) for axes in (contracted, batch)]
+    return not is_small_product(left, right, out, terms, batches)
 
 
 def _both_narrow(left: ShapedArray, right: ShapedArray) -> bool:
