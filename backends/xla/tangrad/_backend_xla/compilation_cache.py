@@ -84,7 +84,7 @@ def cache_key(mlir_module: Any, devices: Sequence[XlaDevice], options: Any) -> s
 @lru_cache(1)
 def processor_features() -> str:
     """What the machine code of CPU programs depends on: the processor and its instruction sets."""
-    described = [machine.machine(), machine.processor()]
+    described = [machine.machine()]
     try:
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             if line.startswith(("flags", "Features", "model name")):
@@ -92,7 +92,7 @@ def processor_features() -> str:
             elif not line:
                 break  # the first processor stands for all
     except OSError:
-        pass
+        described.append(machine.processor())  # by a process of its own
     return "\n".join(described)
 
 
