@@ -403,9 +403,56 @@ def test_a_mesh_without_devices_means_the_one_in_use() -> None:
     struct = tangrad.ShapeDtypeStruct((8, 8), "float32", sharding=NamedSharding(shape, P("x", "y")))
     assert "f32[8@x,8@y]" in str(tangrad.make_jaxpr(tnp.sin)(struct))
     assert tangrad.eval_shape(lambda a: a.T, struct).sharding.spec == P("y", "x")
-    with tangrad.set_mesh(None), pytest.raises(ValueError, match="and there is no mesh in use"):
-        tangrad.device_put(numbers((8, 8)), NamedSharding(shape, P("x")))
+    other = AbstractMesh((3,), ("x",))
+    with pytest.raises(ValueError, match="and the mesh in use is"):
+        tangrad.device_put(numbers((9, 8)), NamedSharding(other, P("x")))
+    with tangrad.set_mesh(None):
+        assert spec_of(tangrad.device_put(numbers((8, 8)), NamedSharding(shape, P("x")))) == P("x", None)
+        with pytest.raises(ValueError, match="needs 99 devices"):
+            tangrad.device_put(numbers((99,)), NamedSharding(AbstractMesh((99,), ("x",)), P("x")))
     assert NamedSharding(shape, P("x")).shard_shape((8, 8)) == (4, 8)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
+def test_functions_for_the_shape_of_a_mesh_take_arrays_on_any(wrap: Callable[..., Any]) -> None:
+    shape = AbstractMesh((2,), ("x",))
+    first, last = [Mesh(np.array(devices), ("x",)) for devices in (tangrad.devices()[:2], tangrad.devices()[-2:])]
+    mapped = tangrad.shard_map(lambda a: lax.psum(a, "x"), mesh=shape, in_specs=P("x"), out_specs=P())
+    constrained = lambda a: lax.with_sharding_constraint(a + 0, NamedSharding(shape, P("x"))) * 2
+    with tangrad.set_mesh(None):
+        array = tangrad.device_put(numbers((8, 8)), NamedSharding(first, P("x")))
+        for function, expected in ((mapped, numbers((8, 8))[:4] + numbers((8, 8))[4:]), (constrained, None)):
+            found = wrap(function)(array)
+            assert_equal(found, numbers((8, 8)) * 2 if expected is None else expected)
+            assert found.sharding.mesh.devices.tolist() == first.devices.tolist()
+        moved = tangrad.device_put(array, NamedSharding(last, P("x")))
+        if wrap is tangrad.jit:  # traced for the first devices
+            with pytest.raises(ValueError, match="incompatible devices"):
+                tangrad.jit(lambda a: mapped(a))(moved)
+        else:
+            assert mapped(moved).sharding.mesh.devices.tolist() == last.devices.tolist()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])
+def test_what_is_mapped_stays_cut_along_its_axis(wrap: Callable[..., Any]) -> None:
+    a, b = sharded((8, 8, 8), P("x", None, "y")), sharded((8, 8, 8), P(None, "x", "y"))
+    product = lambda a, b: tnp.einsum("ij,jk->ik", a, b, out_sharding=P(None, "y"))
+    found = wrap(tangrad.vmap(product, in_axes=(0, 1), out_axes=2))(a, b)
+    assert spec_of(found) == found.sharding.spec == P(None, "y", "x")
+    assert_equal(found, np.einsum("bij,jbk->ikb", numbers((8, 8, 8)), numbers((8, 8, 8))))
+
+    table, places = sharded((8, 8), P("x", None)), np.arange(32).reshape(8, 4) % 8
+    taken = lambda row, at: (row.at[at].get(out_sharding=P("y")) ** 2).sum()
+    value, slope = wrap(tangrad.vmap(tangrad.value_and_grad(taken)))(
+        table, tangrad.device_put(places, NamedSharding(EXPLICIT, P("x", None)))
+    )
+    assert spec_of(value) == P("x") and spec_of(slope) == P("x", None)
+    expected = np.zeros((8, 8), np.float32)
+    np.add.at(expected, (np.arange(8)[:, None], places), 2 * np.take_along_axis(numbers((8, 8)), places, 1))
+    assert_equal(slope, expected)
+    # Of rows of shares types keep what is to be combined.
+    rows = shares(P("y", None, unreduced={"x"}))
+    check_shares(wrap(tangrad.vmap(lambda row: row + row))(rows), numbers((8, 8)) * 2, P("y", None, unreduced={"x"}))
 
 
 def test_types_of_axes() -> None:

@@ -549,3 +549,15 @@ def test_gradients_of_loops_that_write_what_differs_to_references(checked: bool)
     for one, other in zip(*found, strict=True):
         assert_equal(one, other)
     assert_equal(found[0][1], found[0][2])
+
+
+def test_objects_that_cannot_be_hashed_are_handed_on() -> None:
+    class Unhashable:
+        def __hash__(self) -> int:
+            raise RuntimeError("no hash")
+
+    kept = Unhashable()
+    mapped = tangrad.shard_map(
+        lambda a, other: a * 2 if other is kept else a, mesh=mesh(), in_specs=(P("x"), None), out_specs=P("x")
+    )
+    assert_equal(mapped(matrix(), kept), matrix() * 2)

@@ -236,9 +236,10 @@ def vmap(
             for i, (o, d, w) in enumerate(zip(outs, out_dims, wanted, strict=True))
         ]
         if axis_info.cut is not None:
-            # A result without a mapped axis of its own is one of copies, along an axis that is cut all the same.
-            found = zip(placed, out_dims, wanted, strict=True)
-            placed = [o if w is None or d is not None else axis_info.cut_along(o, w % o.ndim) for o, d, w in found]
+            # A result without a mapped axis of its own is one of copies, along an axis that is cut all the same; and of
+            # some, such as what was added up on zeros, types do not have it.
+            found = zip(placed, wanted, strict=True)
+            placed = [o if w is None or _is_cut(o, w) else axis_info.cut_along(o, w % o.ndim) for o, w in found]
         return out_tree[0].unflatten(placed)
 
     return copy_identity(api_boundary(mapped), fun)
@@ -252,6 +253,13 @@ def _cut_of(values: Sequence[Any], dims: Sequence[int | None]) -> Any:
             if found.infer_types is not None:
                 return found
     return None
+
+
+def _is_cut(value: Any, dim: int) -> bool:
+    """Whether types say that a result is cut along a dimension."""
+    if type(value) in vmappables:
+        return True
+    return value.aval.infer_types is not None and bool(value.aval.axes[dim])
 
 
 def _axes_of_leaves(what: str, structure: PyTreeDef, axes: object) -> list[int | None]:

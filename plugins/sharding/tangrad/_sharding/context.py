@@ -68,12 +68,17 @@ def use_mesh(mesh: Mesh) -> AbstractContextManager[None]:
 
 
 def on_devices(shape: AbstractMesh, what: str) -> Mesh:
-    """The mesh in use. Raises ValueError, naming `what` wants it, unless it has this shape."""
+    """The mesh in use, or where none is one of the first devices; arrays on others are refused when they come.
+
+    Raises ValueError, naming `what` wants it, unless it has this shape, and where there are fewer devices.
+    """
     mesh = current_mesh()
+    if mesh.empty:
+        return Mesh(first_devices(shape, what), shape.axis_names, shape.axis_types)
     if mesh.shape_tuple != shape.shape_tuple:
-        used = "there is no mesh in use" if mesh.empty else f"the mesh in use is {mesh}"
         raise ValueError(
-            f"{what} is for a mesh of the shape of {shape}, and {used}; set one: with tangrad.set_mesh(...)"
+            f"{what} is for a mesh of the shape of {shape}, and the mesh in use is {mesh}; set one: with "
+            f"tangrad.set_mesh(...)"
         )
     return mesh
 
@@ -109,15 +114,16 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
     if not isinstance(mesh, AbstractMesh):
         raise TypeError(f"use_abstract_mesh takes an AbstractMesh, such as mesh.abstract_mesh, got {mesh!r}")
     used = current_mesh()
-    found = used.devices if used.shape_tuple == mesh.shape_tuple else _first_devices(mesh)
+    found = used.devices if used.shape_tuple == mesh.shape_tuple else first_devices(mesh, "use_abstract_mesh")
     with mesh_in_use(Mesh(found, mesh.axis_names, mesh.axis_types)):
         yield mesh
 
 
-def _first_devices(mesh: AbstractMesh) -> np.ndarray:
+def first_devices(mesh: AbstractMesh, what: str) -> np.ndarray:
+    """The first devices in the shape of a mesh. Raises ValueError, naming `what` wants them, where there are fewer."""
     devices = get_backend().devices()
     if mesh.size > len(devices):
-        raise ValueError(f"use_abstract_mesh: {mesh} needs {mesh.size} devices, and there are {len(devices)}")
+        raise ValueError(f"{what}: {mesh} needs {mesh.size} devices, and there are {len(devices)}")
     grid = np.empty(mesh.size, object)
     grid[:] = devices[: mesh.size]
     return grid.reshape(mesh.axis_sizes)

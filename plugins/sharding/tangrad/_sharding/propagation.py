@@ -24,6 +24,7 @@ from tangrad._sharding.manual_types import (
     linear_in,
     of_any,
     of_collective,
+    of_type,
     product_of,
     quotient_of,
 )
@@ -449,14 +450,14 @@ class ShardedType(ShapedArray):
         aval, vectors = value.aval, self.along_dimension(dimension)
         if not isinstance(vectors, ShardedType):
             return value
-        target: Any = vectors._widened(aval.plain, axes_of_type(aval), position)
+        target: Any = vectors._widened(aval.plain, axes_of_type(aval), position, of_type(aval))
         return value if target is aval else target.constrain(value)
 
-    def _widened(self, plain: ShapedArray, axes: Axes, position: int) -> ShapedArray:
+    def _widened(self, plain: ShapedArray, axes: Axes, position: int, how: Combining = NOTHING) -> ShapedArray:
         """Of vectors: a type that is cut along a dimension as they are, unless others use an axis already."""
-        used = {axis for cut in axes for axis in cut}
+        used = {*how.unreduced, *how.reduced, *[axis for cut in axes for axis in cut]}
         own = () if used.intersection(self.axes[0]) else self.axes[0]
-        return self.cut_by((*axes[:position], own or axes[position], *axes[position + 1 :]), plain)
+        return self.cut_by((*axes[:position], own or axes[position], *axes[position + 1 :]), plain, how)
 
     def constrain(self, value: ArrayLike) -> Array:
         """A value of this shape, constrained to the sharding of the type."""

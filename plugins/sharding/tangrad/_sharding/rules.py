@@ -48,13 +48,17 @@ batch = RuleSet("batch", api=1)
 
 @batch.rule(sharding_constraint_p)
 def _(args: Any, dims: Any, *, axis_info: AxisInfo, sharding: NamedSharding) -> tuple[Array, int | None]:
-    """The mapped dimension is sharded along `spmd_axis_name`, else as in its type, else unconstrained."""
+    """The mapped dimension is sharded along `spmd_axis_name`, else as types have it, else unconstrained."""
     (x,), (dim,) = args, dims
     if is_of_parts(sharding):
         return sharding_constraint_p.bind(x, sharding=sharding), dim
     axes = axis_info.spmd_name
     if axes is None and x.aval.infer_types is not None and x.aval.axes[dim]:
         axes = x.aval.axes[dim]
+    mapped: Any = getattr(axis_info, "cut", None)
+    if axes is None and mapped is not None:  # `x` went through what does without types
+        taken = {axis for cut in sharding.dimension_axes(x.aval.ndim - 1) for axis in cut}
+        axes = tuple([axis for axis in mapped.axes[0] if axis not in taken]) or None
     wider = sharding.with_dimension(dim, len(x.aval.shape) - 1, axes)
     return sharding_constraint_p.bind(x, sharding=wider), dim
 

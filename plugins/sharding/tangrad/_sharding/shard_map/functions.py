@@ -16,6 +16,7 @@ from tangrad._sharding.shard_map.scope import (
     check_nesting,
     differing_part,
     mesh_in_use,
+    mesh_of_arguments,
     part_aval,
 )
 from tangrad._sharding.shard_map.tracing import MappedProgram
@@ -92,7 +93,8 @@ def shard_map(
         f: a function of parts of arrays, in which collectives over the axes of the mesh may be used; without it a
             decorator is returned. It is traced once for each signature, as by `jit`.
         mesh: the mesh; default: the mesh in use, within another map that of it. An `AbstractMesh`: that in use, which
-            must have its shape.
+            must have its shape; without one in use that of an
+            argument, or else one of the first devices.
         in_specs: for the positional arguments, partition specs that say how each is cut into parts; a tuple of trees
             that is a prefix of the arguments, or one spec for all. Along axes that a spec does not name every device
             gets the same. Arguments whose spec is None may be any objects: `f` gets them as they are. Without in_specs
@@ -245,7 +247,7 @@ class _ShardedFunction:
             )
         mesh = mesh_in_use() if self._mesh is None else self._mesh
         if isinstance(mesh, AbstractMesh):
-            mesh = on_devices(mesh, f"shard_map of {self._name}")
+            mesh = mesh_of_arguments(mesh, args) or on_devices(mesh, f"shard_map of {self._name}")
         if mesh.empty:
             raise ValueError("shard_map needs a mesh: mesh=..., or a call within `with mesh:`")
         manual = self._manual(mesh)
@@ -285,7 +287,7 @@ class _ShardedFunction:
         try:
             table = _traces.setdefault(self._f, {})
             found = table.get(key)
-        except TypeError:  # a function or a spec that cannot be remembered by
+        except Exception:  # a function, spec or object that cannot be remembered by: its hash may raise anything
             return self._trace(mesh, manual, arguments, parts, shardings)
         if found is None:
             found = self._trace(mesh, manual, arguments, parts, shardings)

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from tangrad import tree
 from tangrad._sharding.manual_types import NOTHING, Combining, UnreducedKind, of_type, varying
 from tangrad._sharding.mesh import AxisType
 from tangrad._sharding.mesh import mesh_in_use as in_use
@@ -126,6 +127,14 @@ def is_within_map() -> bool:
 def mesh_in_use() -> Mesh:
     """The mesh of the sharded map that is being traced, or of a `with mesh:` around the call."""
     return _around.maps[-1][0] if _around.maps else get_mesh()
+
+
+def mesh_of_arguments(shape: AbstractMesh, args: object) -> Mesh | None:
+    """Where no mesh is in use, the mesh of that shape over which an argument is sharded, if there is one."""
+    if not get_mesh().empty:
+        return None
+    meshes = [getattr(getattr(leaf, "user_sharding", None), "mesh", None) for leaf in tree.leaves(args)]
+    return next((mesh for mesh in meshes if isinstance(mesh, Mesh) and mesh.shape_tuple == shape.shape_tuple), None)
 
 
 def axes_left(mesh: Mesh | AbstractMesh) -> tuple[Hashable, ...]:
