@@ -215,3 +215,49 @@ def test_programs_of_any_size_on_xla_at_length(case):
     pytest.importorskip("tangrad._backend_xla")
     with use_backend("xla"):
         check(case, "cpu")
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_gradients_by_integers_of_symbolic_sizes(backend):
+    """They are arrays of float0, of sizes that are found at the call."""
+    integers, numbers = numpy.arange(6, dtype="int32").reshape(2, 3), numpy.arange(12, dtype="float32").reshape(3, 4)
+    cotangents = (numpy.zeros((3, 2), tangrad.dtypes.float0), numpy.ones((4, 3), "float32"))
+    with tangrad.use_backend(backend):
+        specs = export.symbolic_args_specs([integers, numbers], ["2, a", "a, 4"])
+        made = export.export(tangrad.jit(lambda n, x: (2 * n.T, x.T * x.T)))(*specs)
+        for exported in (made, export.deserialize(made.serialize(vjp_order=2))):
+            _, pullback = tangrad.vjp(exported.call, integers, numbers)
+            by_integers, by_numbers = pullback(cotangents)
+            assert by_integers.dtype == tangrad.dtypes.float0 and by_integers.shape == (2, 3)
+            assert numpy.array_equal(by_numbers, 2 * numbers)
+            second = tangrad.vjp(pullback, cotangents)[1]((by_integers, by_numbers))[0][1]
+            assert numpy.array_equal(second, (4 * numbers**2).T)
+
+
+@tangrad.custom_jvp
+def scaled_forward(x, n):
+    return x * n
+
+
+@tangrad.custom_vjp
+def scaled_back(x, n):
+    return x * n
+
+
+scaled_forward.defjvp(lambda primals, tangents: (primals[0] * primals[1], tangents[0] * primals[1]))
+scaled_back.defvjp(lambda x, n: (x * n, n), lambda n, g: (g * n, tangrad.custom_derivatives.zero_from_primal(n)))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("function", [lambda x, n: x * n, scaled_forward, scaled_back])
+def test_derivatives_by_integers_within_programs_of_symbolic_sizes(backend, function):
+    x = numpy.arange(3, dtype="float32")
+    with tangrad.use_backend(backend):
+        (size,) = export.symbolic_shape("size")
+        specs = [tangrad.ShapeDtypeStruct((size,), dtype) for dtype in ("float32", "int32")]
+        gradient = tangrad.grad(lambda x, n: function(x, n).sum(), argnums=(0, 1), allow_int=True)
+        mapped = tangrad.vmap(tangrad.grad(function, argnums=(0, 1), allow_int=True))
+        zeros = lambda x, n: (n, np.zeros(x.shape, tangrad.dtypes.float0))
+        for program in (gradient, mapped, zeros):
+            by_x, by_n = export.export(tangrad.jit(program))(*specs).call(x, x.astype("int32"))
+            assert numpy.array_equal(by_x, x) and by_n.shape == (3,) and by_n.dtype == tangrad.dtypes.float0

@@ -523,6 +523,7 @@ def test_programs_of_references_are_compiled_ahead_of_their_calls(backend):
         assert float(found["first"]) == 3 and float(found["read"]) == 0 and jitted.trace_count == 1
         assert ref[...].tolist() == [0, 3, 3] and float(total[...]) == 2 + 4 + 6
         assert compiled.out_info["first"].shape == () and not np.any(unused[...])
+        assert ref.sharding == ref[...].sharding
         for wrong, text in (
             (tnp.zeros(3), r"for Ref\{f32\[3\]\} as args\[0\], got f32"),
             (zeros(2), r"got Ref\{f32\[2\]\}"),

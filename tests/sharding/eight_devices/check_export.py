@@ -353,3 +353,15 @@ def test_branches_not_taken_give_no_nan() -> None:
     X = np.array([[-1, -1, -1, -9], [-1, -1, -1, 0]], np.float32)
     found = shard_map(tangrad.grad(lambda w, x: loss(w, x.reshape(4))), in_specs=(P(), P("d")), out_specs=P())(W, X)
     assert_equal(found, tangrad.grad(loss)(W, X[0]) + tangrad.grad(loss)(W, X[1]), 1e-5)
+
+
+def test_shardings_over_the_shape_of_a_mesh() -> None:
+    exported = export.export(tangrad.jit(lambda x: x * 2))(tangrad.device_put(X, by("x")))
+    shape = GRID.abstract_mesh
+    (over_shape,), (over_devices,) = exported.in_shardings_jax(shape), exported.in_shardings_jax(GRID)
+    assert over_shape == NamedSharding(shape, P("x", None), memory_kind="device")
+    assert tangrad.device_put(X, over_devices).sharding == over_devices == by("x", None)
+    with pytest.raises(ValueError, match="another shape, and no devices to arrange"):
+        exported.in_shardings_jax(mesh(2, 4).abstract_mesh)
+    assert shape.abstract_device is None
+    assert shape == type(shape)(shape.axis_sizes, shape.axis_names, shape.axis_types, abstract_device=object())

@@ -10,6 +10,7 @@ import numpy as np
 
 from tangrad._autodiff.tangents import Linear, Zero, has_tangent, linear_placeholders, tangent_aval, zeros
 from tangrad.core import Array, ShapedArray, as_array, as_operand, dtypes, get_aval, holding, is_array_value, thread
+from tangrad.core.arguments import first_symbolic
 
 if TYPE_CHECKING:
     from tangrad.typing import Value
@@ -154,8 +155,9 @@ def marked_for(name: str, aval: ShapedArray, cotangent: Value | Zero) -> Value |
 
 
 def user_tangent(tangent: Value | Zero) -> Array | np.ndarray:
-    """A tangent as users see it: arrays; for float0, NumPy arrays of that dtype."""
-    if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0:
+    """A tangent as users see it: arrays; for float0, NumPy arrays of that dtype, where sizes are numbers."""
+    is_float0 = type(tangent) is Zero and tangent.aval.dtype == dtypes.float0
+    if is_float0 and first_symbolic([tangent.aval]) is None:
         return np.zeros(tangent.aval.shape, dtypes.float0)
     return as_array(materialised(tangent))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._autodiff.auxiliary import Auxiliary
-from tangrad._autodiff.cotangents import cotangent_aval, marked, materialised
+from tangrad._autodiff.cotangents import cotangent_aval, marked, materialised, user_tangent
 from tangrad._autodiff.gradient_tape import array_of, eager_gradient
 from tangrad._autodiff.reducing import check_in_scope, checked_names
 from tangrad._autodiff.tangents import Zero, has_tangent, ones_scalars, with_weak_type_of
@@ -27,7 +27,7 @@ from tangrad.core import (
     own_boundary,
     thread,
 )
-from tangrad.core.dtypes import dtype_name, float0, issubdtype
+from tangrad.core.dtypes import dtype_name, issubdtype
 from tangrad.core.programs import check_results
 from tangrad.core.settings import is_checking_values
 from tangrad.errors import UnexpectedTracerError
@@ -265,7 +265,7 @@ def value_and_grad(
         ]
         if active is not None:
             given = iter(grads)
-            grads = [next(given) if a else _float0_zeros(p) for p, a in zip(primals, active, strict=True)]
+            grads = [next(given) if a else user_tangent(Zero.of(p)) for p, a in zip(primals, active, strict=True)]
         gradient = treedef.unflatten(grads)
         if has_aux:
             return (value, structure[0].restore(outs[1:])), gradient
@@ -390,7 +390,3 @@ def _as_gradient(cotangent: Value | Zero | None, primal: Value) -> Value:
     cotangent = materialised(Zero(cotangent_aval(primal.aval)) if cotangent is None else cotangent)
     cotangent = cotangent if isinstance(cotangent, Array) else as_array(cotangent)
     return with_weak_type_of(cotangent, primal.aval)
-
-
-def _float0_zeros(primal: Value) -> np.ndarray:
-    return np.zeros(primal.aval.shape, float0)

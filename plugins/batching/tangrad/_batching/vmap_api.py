@@ -22,6 +22,7 @@ from tangrad.core import (
     is_array_value,
     returned_leaves,
 )
+from tangrad.core.arguments import is_symbolic
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
 if TYPE_CHECKING:
@@ -379,10 +380,12 @@ def _place(
     return as_array(place_axis(out, dim, axis % ndim, size))
 
 
-def _place_float0(out: np.ndarray, wanted: int | None, size: object) -> np.ndarray:
+def _place_float0(out: np.ndarray, wanted: int | None, size: Any) -> Array | np.ndarray:
     """Derivatives by integers are NumPy arrays without contents: only the shape changes."""
     if wanted is None:
         return out
-    shape = list(out.shape)
-    shape.insert(operator.index(wanted) % (out.ndim + 1), size)
+    shape, axis = list(out.shape), operator.index(wanted) % (out.ndim + 1)
+    if is_symbolic(size):
+        return as_array(place_axis(as_operand(out), None, axis, size))
+    shape.insert(axis, size)
     return np.zeros(shape, dtypes.float0)

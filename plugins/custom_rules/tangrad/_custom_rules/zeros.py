@@ -9,6 +9,7 @@ import numpy as np
 from tangrad import tree
 from tangrad.autodiff import Zero, instantiate, tangent_aval
 from tangrad.core import Array, ShapedArray, as_array, as_operand, dtypes, get_aval, is_array_value
+from tangrad.core.arguments import first_symbolic
 
 if TYPE_CHECKING:
     from tangrad.typing import PyTree, Value
@@ -56,7 +57,7 @@ def shown(tangent: object, symbolic_zeros: bool) -> Array | SymbolicZero | np.nd
         return as_array(tangent)
     if symbolic_zeros:
         return SymbolicZero(tangent.aval)
-    if tangent.aval.dtype == dtypes.float0:
+    if tangent.aval.dtype == dtypes.float0 and first_symbolic([tangent.aval]) is None:
         return np.zeros(tangent.aval.shape, dtypes.float0)
     return as_array(instantiate(tangent))
 

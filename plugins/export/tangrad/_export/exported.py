@@ -18,7 +18,7 @@ from tangrad.extend.symbolic import Plan, evaluate_shape, plan
 
 if TYPE_CHECKING:
     from tangrad.core import Sharding
-    from tangrad.sharding import Mesh
+    from tangrad.sharding import AbstractMesh, Mesh
     from tangrad.tree_util import PyTreeDef
     from tangrad.typing import PyTree
 
@@ -226,14 +226,14 @@ class Exported:
 
     # --- shardings --------------------------------------------------------------------------------------------------
 
-    def in_shardings_jax(self, mesh: Mesh) -> tuple[Sharding | None, ...]:
+    def in_shardings_jax(self, mesh: Mesh | AbstractMesh) -> tuple[Sharding | None, ...]:
         """The shardings of the flat arguments over the devices of a mesh, for `device_put` and `jit`.
 
-        Raises ValueError for a mesh of another number of devices.
+        Raises ValueError for a mesh of another number of devices, and for the shape of a mesh that is another one.
         """
         return tuple([over_mesh(sharding, mesh) for sharding in self.in_shardings])
 
-    def out_shardings_jax(self, mesh: Mesh) -> tuple[Sharding | None, ...]:
+    def out_shardings_jax(self, mesh: Mesh | AbstractMesh) -> tuple[Sharding | None, ...]:
         """The same of the flat results."""
         return tuple([over_mesh(sharding, mesh) for sharding in self.out_shardings])
 

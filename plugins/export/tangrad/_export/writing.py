@@ -15,7 +15,7 @@ from tangrad.core import ClosedJaxpr, Device, ShapedArray, Sharding, dtypes, get
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import runtime
 from tangrad.extend.runtime import DEFAULT, SavedProgram, pack, program_sections, unpack
-from tangrad.sharding import Mesh, NamedSharding, PartitionSpec
+from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 # How the arguments and results of a program over several devices are sharded, as files say it: without the devices
 # The devices of a program are numbered, in the order of their ids.
@@ -103,7 +103,7 @@ def _word(name: object, number: int) -> str:
     return name if isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name) else f"axis_{number}_"
 
 
-def over_mesh(sharding: SavedSharding | None, mesh: Mesh) -> Sharding | None:
+def over_mesh(sharding: SavedSharding | None, mesh: Mesh | AbstractMesh) -> Sharding | None:
     """A `NamedSharding` over the devices of a mesh: over the mesh itself, if its axes are those of the sharding."""
     if sharding is None:
         return None
@@ -112,7 +112,12 @@ def over_mesh(sharding: SavedSharding | None, mesh: Mesh) -> Sharding | None:
     if mesh.size != count:
         raise ValueError(f"the program is for {count} devices, and the mesh {mesh} has {mesh.size}")
     if not sharding.order and tuple(mesh.shape.items()) == sharding.grid:
-        return NamedSharding(mesh, spec)
+        # Over devices the usual memory needs no name; over the shape of a mesh it is one of those that there may be.
+        return NamedSharding(mesh, spec, memory_kind=None if isinstance(mesh, Mesh) else "device")
+    if not isinstance(mesh, Mesh):
+        raise ValueError(
+            f"the program is for a mesh {dict(sharding.grid)}, and {mesh} has another shape, and no devices to arrange"
+        )
     devices = mesh.devices.flat[list(sharding.order)] if sharding.order else mesh.devices.reshape(-1)
     sizes, names = [size for _, size in sharding.grid], [name for name, _ in sharding.grid]
     return NamedSharding(Mesh(devices.reshape(sizes), names), spec)

@@ -139,6 +139,11 @@ class Reference(Tracer):
     def known(self) -> dict[str, object]:
         return {} if self.state is None else {"value": self.state}
 
+    @property
+    def sharding(self) -> Any:
+        """How the array behind it is sharded."""
+        return self.value.sharding
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:

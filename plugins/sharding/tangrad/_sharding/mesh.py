@@ -142,6 +142,7 @@ class AbstractMesh(MeshAxes):
         axis_sizes: the sizes of the axes.
         axis_names: their names: different hashable objects.
         axis_types: an `AxisType` for each axis, or one for all; default: `AxisType.Auto`.
+        abstract_device: a description of the devices; not kept: shapes are for devices of any kind.
 
     Raises ValueError for other numbers of sizes, names and types, a name that is there twice, a size below 1; TypeError
     for a size that is no integer.
@@ -156,7 +157,14 @@ class AbstractMesh(MeshAxes):
     axis_names: tuple[Any, ...]
     axis_types: tuple[AxisType, ...]
 
-    def __init__(self, axis_sizes: Sequence[int], axis_names: object, axis_types: object = None) -> None:
+    def __init__(
+        self,
+        axis_sizes: Sequence[int],
+        axis_names: object,
+        axis_types: object = None,
+        *,
+        abstract_device: object = None,
+    ) -> None:
         names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
         try:
             sizes = tuple([operator.index(size) for size in axis_sizes])
@@ -201,6 +209,10 @@ class AbstractMesh(MeshAxes):
     def abstract_mesh(self) -> AbstractMesh:
         """Itself."""
         return self
+
+    @property
+    def abstract_device(self) -> None:
+        """None: a shape is one for devices of any kind."""
 
     def __repr__(self) -> str:
         return self._described("AbstractMesh")

@@ -143,4 +143,6 @@ def _integer(value: complex, limits: Any) -> int:
 
 def float0_zeros(shape: Dimensions) -> Array:
     """The array of a shape and dtype float0: there is one. Its elements are no numbers that a literal could hold."""
+    if any(map(is_symbolic, shape)):
+        return broadcast_in_dim_p.bind(float0_zeros(()), shape=tuple(shape), broadcast_dimensions=())
     return put(np.zeros(shape, dtypes.float0), ShapedArray(shape, dtypes.float0))
