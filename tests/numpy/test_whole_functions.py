@@ -414,3 +414,46 @@ def test_insert_and_delete_as_numpy_does(place, axis):
     x = tnp.asarray(matrix)
     np.testing.assert_array_equal(tnp.insert(x, place, 9.0, axis=axis), np.insert(matrix, place, 9.0, axis=axis))
     np.testing.assert_array_equal(tnp.delete(x, place, axis=axis), np.delete(matrix, place, axis=axis))
+
+
+COMPLEX_OR_NOT = {
+    "scalar type": (tnp.complex64, tnp.bfloat16),
+    "aval": (tangrad.ShapeDtypeStruct((2,), np.complex64), tangrad.ShapeDtypeStruct((2,), np.int8)),
+    "array": (np.ones(2, np.complex128), np.ones(2)),
+    "NumPy scalar": (np.complex64(1), np.float16(1)),
+    "number": (1j, True),
+    "list": ([1.0, 2j], [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("kind", COMPLEX_OR_NOT)
+def test_what_is_complex(kind):
+    a_complex, a_real = COMPLEX_OR_NOT[kind]
+    assert tnp.iscomplexobj(a_complex) and not tnp.isrealobj(a_complex)
+    assert tnp.isrealobj(a_real) and not tnp.iscomplexobj(a_real)
+
+
+def reshaping(shape):
+    return lambda x: x.reshape(shape)
+
+
+@pytest.mark.parametrize("made_by", [tnp.array, np.array, np.int8], ids=["array", "NumPy array", "scalar"])
+def test_an_unknown_size_that_is_an_array(made_by):
+    minus_one = made_by(-1)
+    x = tnp.arange(6.0)
+    sizes = [minus_one, (minus_one, 3), (3, minus_one), np.array([minus_one, 3])]
+    for shape in sizes:
+        expected = np.arange(6.0).reshape(np.asarray(shape))
+        for found in (
+            x.reshape(shape),
+            tnp.reshape(x, shape, order="C"),
+            tangrad.jit(reshaping(shape))(x),
+        ):
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="only one size"):
+        x.reshape(minus_one, minus_one)
+    with pytest.raises(TypeError):  # traced: it is no size that is known
+        tangrad.jit(lambda x, size: x.reshape(size, 3))(x, minus_one)
+    for size in (-1.0, np.float32(-1), tnp.array(-1.0)):
+        with pytest.raises(TypeError, match="integers"):
+            x.reshape(size, 3)

@@ -223,7 +223,7 @@ def iscomplexobj(x: ArrayLike) -> bool:
     """Return whether a value has a complex dtype.
 
     Args:
-        x: an array or number.
+        x: an array or number, or what has a `dtype`: a `ShapeDtypeStruct`, or a scalar type such as `complex64`.
 
     Returns:
         True or False.
@@ -232,6 +232,9 @@ def iscomplexobj(x: ArrayLike) -> bool:
     >>> tangrad.numpy.iscomplexobj(1j)
     True
     """
+    dtype = getattr(x, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return dtypes.issubdtype(dtype, np.complexfloating)
     if x is None:
         return False
     return dtypes.issubdtype(dtypes.dtype_of(x) if is_array_like(x) else np.asarray(x).dtype, np.complexfloating)
@@ -241,7 +244,7 @@ def isrealobj(x: ArrayLike) -> bool:
     """Return whether a value has a dtype that is not complex.
 
     Args:
-        x: an array or number.
+        x: as for `iscomplexobj`.
 
     Returns:
         True or False.

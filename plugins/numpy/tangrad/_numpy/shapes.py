@@ -139,7 +139,13 @@ def _resolved(aval: ShapedArray, sizes: tuple[object, ...]) -> tuple[int, ...]:
 
 
 def _is_minus_one(size: object) -> bool:
-    return not is_symbolic(size) and not isinstance(size, Array) and size == -1
+    if type(size) is int:
+        return size == -1
+    index = None if is_symbolic(size) else getattr(size, "__index__", None)
+    try:
+        return index is not None and index() == -1
+    except TypeError:  # traced, not an integer or more than one: the check of the sizes refuses it
+        return False
 
 
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike = None) -> Array:
