@@ -61,6 +61,95 @@ def test_a_primitive_whose_parts_are_methods_of_its_class(backend):
     )
 
 
+def test_primitives_of_equations_that_are_calls():
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+        from jax.extend import core
+
+        equations = jax.make_jaxpr(lambda x: jax.jit(jnp.tanh)(x) + 1)(1.0).eqns
+        assert len(equations) == 2 and equations[0].primitive is core.primitives.jit_p
+        for primitive in (*[equation.primitive for equation in equations], core.Primitive("own")):
+            assert (primitive.call_primitive, primitive.map_primitive, primitive.multiple_results) == (
+                False, False, primitive is core.primitives.jit_p)
+        """
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_lowering_that_calls_python(backend):
+    run(
+        """
+        import numpy as np
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        import jax.numpy as jnp
+        from jax.extend import core
+        from jax.interpreters import ad, batching, mlir
+
+        FUNCTIONS = [np.sin, np.cos]
+        seen = []
+
+        def call(index, x):
+            seen.append(type(index).__name__)
+            return [FUNCTIONS[index.item()](x)]
+
+        def lower(ctx, index, x, has_side_effect=False):
+            assert [aval.shape for aval in ctx.avals_in] == [(), (3,)] and ctx.avals_out[0].dtype == jnp.float32
+            results, token, keepalive = mlir.emit_python_callback(
+                ctx, call, None, [index, x], ctx.avals_in, ctx.avals_out, has_side_effect=has_side_effect, sharding=None
+            )
+            ctx.module_context.add_keepalive(keepalive)
+            return results
+
+        def only_arrays(*values):
+            assert all(isinstance(value, (jax.Array, np.ndarray)) for value in values), values
+
+        def jvp(primals, tangents):
+            only_arrays(*primals)
+            slope = apply.bind(np.array(1 - primals[0].item()), primals[1])[0]
+            return apply.bind(*primals), [slope * ad.instantiate_zeros(tangents[1])]
+
+        def batch(args, dims):
+            only_arrays(*args)
+            assert tuple(dims) == (None, 0)
+            return [jnp.stack([apply.bind(args[0], row)[0] for row in args[1]])], [0]
+
+        apply = core.Primitive("apply")
+        apply.multiple_results = True
+        apply.def_impl(lambda index, x: [jnp.asarray(value) for value in call(index, np.asarray(x))])
+        apply.def_abstract_eval(lambda index, x: [x])
+        mlir.register_lowering(apply, lower)
+        ad.primitive_jvps[apply] = jvp
+        batching.primitive_batchers[apply] = batch
+
+        def f(x):  # the first operand is an array of NumPy, which no rule is to get as anything but an array
+            return apply.bind(np.array(0), x)[0]
+
+        x = jnp.arange(3, dtype=jnp.float32)
+        for g in (f, jax.jit(f)):
+            np.testing.assert_allclose(g(x), np.sin(np.arange(3)), rtol=1e-5)
+        np.testing.assert_allclose(jax.jvp(f, (x,), (x,))[1], x * np.cos(np.arange(3)), rtol=1e-5)
+        for g in (jax.vmap(f), jax.jit(jax.vmap(f))):
+            np.testing.assert_allclose(g(jnp.stack([x, x]))[1], np.sin(np.arange(3)), rtol=1e-5)
+        assert len(seen) >= 8
+
+        mlir.register_lowering(apply, lambda ctx, *args: lower(ctx, *args, has_side_effect=True))
+        try:
+            jax.jit(lambda x: f(x) + 1)(x)
+        except NotImplementedError as error:
+            assert "has_side_effect" in str(error), error
+        else:
+            raise AssertionError("effects were left out")
+        """,
+        backend=backend,
+    )
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_derivatives_said_by_helpers(backend):
     run(

@@ -203,7 +203,9 @@ HELD: dict[str, str | dict[str, str]] = {
     "interpreters.ad": f"{OWN}.ad",
     "interpreters.batching": f"{OWN}.batching",
     "interpreters.mlir": {
-        "tangrad._compat.primitives": "LoweringRuleContext=LoweringContext lower_fun register_lowering"
+        "tangrad._compat.primitives": (
+            "LoweringRuleContext=LoweringContext ModuleContext emit_python_callback lower_fun register_lowering"
+        )
     },
     "interpreters.partial_eval": f"{OWN}.partial_eval",
     "interpreters.pxla": {"tangrad.sharding": "Mesh PartitionSpec", _PRIVATE: "global_result_handlers"},

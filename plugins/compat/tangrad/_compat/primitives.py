@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import tangrad
 from tangrad import core
 from tangrad.autodiff import Linear, symbolic_zeros
 from tangrad.core import PrimitiveSet, RuleSet, ShapedArray, register
@@ -92,6 +93,12 @@ Rule = Callable[..., Any]
 _numbers = itertools.count()
 
 
+# Asked of the primitives of all equations, by those who walk through jaxprs. Calls are none here: their programs are
+# parameters.
+for _kind in ("call_primitive", "map_primitive"):
+    setattr(core.Primitive, _kind, False)
+
+
 class _AnyPrimitive(type):
     """`isinstance(p, Primitive)` holds for Tangrad's own, too: programs ask it of the equations of jaxprs."""
 
@@ -117,9 +124,6 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
     >>> twice.bind(tangrad.numpy.arange(3))
     Array([0, 2, 4], dtype=int32)
     """
-
-    call_primitive = False
-    map_primitive = False
 
     def __init__(self, name: str) -> None:
         family = f"{FAMILY}_{next(_numbers)}"
@@ -147,7 +151,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         if isinstance(impl, functools.partial) and impl.func is apply_primitive:  # what is done without an impl, too
             return impl
         self.impl = impl
-        self.evaluate = lambda args, params: impl(*args, **params)
+        self.evaluate = lambda args, params: impl(*map(core.as_array, args), **params)  # no literals
         if self._lowered_for is None:  # jax cannot compile it yet; here what computes it serves
             self.decompose = impl
         return impl
@@ -171,7 +175,10 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         self._lowered_for = platform or "all"
 
         def decompose(*args: Value, **params: object) -> Value | Values:
-            out = rule(LoweringContext(self), *args, **params)
+            avals = tuple([core.get_aval(arg) for arg in args])
+            found = self.infer(avals, params)
+            outs = tuple(found) if self.multiple_results else (found,)
+            out = rule(LoweringContext(self, avals, outs), *_shown(args), **params)
             return tuple(out) if self.multiple_results else _only(out)
 
         self.decompose = decompose
@@ -225,22 +232,48 @@ def _only(out: Values) -> Value:
 
 
 class LoweringContext:
-    """What a lowering rule is called with: the primitive. It has no module and no MLIR to build.
+    """What a lowering rule is called with: the primitive and the types. It has no MLIR to build.
 
     Attributes:
         primitive: the primitive.
+        avals_in, avals_out: the types of its operands and of its results.
+        module_context: takes what a program is to keep alive, and has nothing else.
     """
 
-    __slots__ = ("primitive",)
+    __slots__ = ("avals_in", "avals_out", "module_context", "primitive")
 
-    def __init__(self, primitive: Primitive) -> None:
+    def __init__(
+        self, primitive: Primitive, avals_in: tuple[ShapedArray, ...], avals_out: tuple[ShapedArray, ...]
+    ) -> None:
         self.primitive = primitive
+        self.avals_in = avals_in
+        self.avals_out = avals_out
+        self.module_context = ModuleContext(primitive)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise NotImplementedError(
-            f"the lowering of the primitive {self.primitive.name!r} looks for `ctx.{name}`: 'jax' is an alias "
-            "of Tangrad here (tangrad.compat.jax), whose lowerings are functions (`mlir.lower_fun(f)`) and build none"
-        )
+        raise _builds_none(self.primitive, f"ctx.{name}")
+
+
+class ModuleContext:
+    """The module that a lowering rule adds to: there is none here, and what a program calls lives with it anyway."""
+
+    __slots__ = ("_primitive",)
+
+    def __init__(self, primitive: Primitive) -> None:
+        self._primitive = primitive
+
+    def add_keepalive(self, keepalive: object) -> None:
+        """Nothing is to be done."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _builds_none(self._primitive, f"ctx.module_context.{name}")
+
+
+def _builds_none(primitive: Primitive, wanted: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"the lowering of the primitive {primitive.name!r} looks for `{wanted}`: 'jax' is an alias "
+        "of Tangrad here (tangrad.compat.jax), whose lowerings are functions (`mlir.lower_fun(f)`) and build none"
+    )
 
 
 # --- tables of rules -----------------------------------------------------------------------------------------------
@@ -281,28 +314,38 @@ class RuleAssignments(MutableMapping[core.Primitive, Rule]):
         return len(self._rules)
 
 
+def _shown(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Operands as rules of jax's form take them: rules ask whether one is an array, which literals are not.
+
+    Those of Python's numbers are none there either.
+    """
+    return tuple([core.as_array(v) if isinstance(v, core.Literal) and not v.aval.weak_type else v for v in values])
+
+
 def _adapt_jvp(primitive: core.Primitive, rule: Rule) -> Rule:
-    return symbolic_zeros(lambda primals, tangents, **params: rule(primals, tangents, **params))
+    return symbolic_zeros(lambda primals, tangents, **params: rule(_shown(primals), tangents, **params))
 
 
 def _adapt_transpose(primitive: core.Primitive, rule: Rule) -> Rule:
     def transpose(cotangents: object, *args: Value | Linear, **params: object) -> tuple[Value | None, ...]:
-        out = rule(cotangents, *args, **params)
+        out = rule(cotangents, *_shown(args), **params)
         return (None,) * len(args) if out is None else tuple(out)
 
     return symbolic_zeros(transpose)
 
 
 def _adapt_batch(primitive: core.Primitive, rule: Rule) -> Rule:
-    return lambda args, dims, *, axis_info, **params: rule(args, dims, **params)
+    return lambda args, dims, *, axis_info, **params: rule(_shown(args), dims, **params)
 
 
 def _adapt_axis_batch(primitive: core.Primitive, rule: Rule) -> Rule:
-    return lambda args, dims, *, axis_info, **params: rule(axis_info, args, dims, **params)
+    return lambda args, dims, *, axis_info, **params: rule(axis_info, _shown(args), dims, **params)
 
 
 def _adapt_sized_batch(primitive: core.Primitive, rule: Rule) -> Rule:
-    return lambda args, dims, *, axis_info, **params: rule(axis_info.size, axis_info.name, None, args, dims, **params)
+    return lambda args, dims, *, axis_info, **params: rule(
+        axis_info.size, axis_info.name, None, _shown(args), dims, **params
+    )
 
 
 primitive_jvps = RuleAssignments("jvp", _adapt_jvp)
@@ -313,7 +356,8 @@ axis_primitive_batchers = RuleAssignments("batch", _adapt_sized_batch)
 
 
 # --- `jax.interpreters.mlir`: how primitives are compiled, given by a function ----------------------------------------
-# Rules that build MLIR themselves are not taken: a rule here is `lower_fun(f)`, or one that hands operands on.
+# Rules that build MLIR themselves are not taken: a rule here is `lower_fun(f)`, or one that hands operands on or calls
+# Python with them.
 
 
 def lower_fun(
@@ -326,6 +370,27 @@ def lower_fun(
         return out if multiple_results else (out,)
 
     return rule
+
+
+def emit_python_callback(
+    ctx: LoweringContext,
+    callback: Callable[..., Any],
+    token: object,
+    operands: Sequence[Value],
+    operand_avals: Sequence[ShapedArray],
+    result_avals: Sequence[ShapedArray],
+    *,
+    has_side_effect: bool,
+    **options: object,
+) -> tuple[Sequence[Value], object, None]:
+    """Have a lowering call a Python function of arrays on the host: its results, the token, nothing to keep alive.
+
+    Raises NotImplementedError where it has side effects: those of a primitive of a package are its own, not a call's.
+    """
+    if has_side_effect:
+        raise _builds_none(ctx.primitive, "emit_python_callback(has_side_effect=True)")
+    types = [tangrad.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in result_avals]
+    return tangrad.pure_callback(lambda *args: list(callback(*args)), types, *operands), token, None
 
 
 def register_lowering(primitive: Primitive, rule: R, platform: str | None = None, **options: object) -> R:
