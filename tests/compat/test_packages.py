@@ -1,6 +1,8 @@
 """`tools.packages`, which runs the tests of packages written for JAX: its reports, comparisons and limits."""
 
+import dataclasses
 import json
+import subprocess
 import sys
 import tomllib
 
@@ -91,6 +93,26 @@ def test_a_run(interpreter, monkeypatch):
     assert outcome.seconds > 0 and outcome.megabytes > 1
 
 
+def test_one_test_in_so_many_is_run(tmp_path):
+    (tmp_path / "test_seven.py").write_text("\n".join(f"def test_{n}(): assert {n} % 3 == 0" for n in range(7)))
+    (tmp_path / "one_in_so_many.py").write_text(packages._ONE_IN.format(3))
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "one_in_so_many", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "3 passed, 4 deselected" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("every", "has_plugin"), [(1, False), (3, True)])
+def test_a_run_of_a_part_has_the_plugin_for_it(interpreter, monkeypatch, every, has_plugin):
+    monkeypatch.setenv("NAMES", "t::a")
+    commands = []
+    wait = packages._wait
+    monkeypatch.setattr(packages, "_wait", lambda command, *rest: [commands.append(command), wait(command, *rest)][1])
+    outcome = run(dataclasses.replace(SIX, every=every), "jax", interpreter, limit=60)
+    assert ("one_in_so_many" in commands[0]) is has_plugin
+    row, _ = compare(dataclasses.replace(SIX, every=every), outcome, outcome)
+    assert ("1, 1 in 3 |" in packages.as_table([row])) is has_plugin
+
+
 def test_a_run_that_is_ended_keeps_what_it_came_to(interpreter, monkeypatch):
     monkeypatch.setenv("NAMES", "t::a")
     monkeypatch.setenv("LAST", "600")
@@ -127,7 +149,7 @@ def test_results_are_kept_by_package(tmp_path, monkeypatch):
     packages.record([Comparison("chex", "0.1.92", 586, 580, 6, 0.1, 0.7, False)])
     assert packages.results() == [Comparison("chex", "0.1.92", 586, 580, 6, 0.1, 0.7, False), first]
     assert "| optax | 0.2.8 | 4,000 | 3,990 | 99.8 | 0.90 | 0.80 |" in packages.results_table()
-    assert "| 586, in part | 580 | 99.0 |" in packages.results_table()
+    assert "| 586, in part | 580 | 99.0 |  |  |" in packages.results_table()
 
 
 def test_the_list_says_where_each_packages_tests_are(capsys):
