@@ -168,8 +168,13 @@ def _of_quotient(avals: Sequence[Any], results: Sequence[Any]) -> Combining:
 
 
 def _whole(avals: Sequence[Any], results: Sequence[Any]) -> Combining:
+    """Of parts within a map nothing is cut: what is made of such that are all reduced is, too."""
     _none_unreduced(avals)
-    return NOTHING
+    within = [aval for aval in avals if aval.infer_types is not None and aval.placed.mesh.are_all_axes_manual]
+    reduced = {of_type(aval).reduced for aval in avals}
+    if not within or len(reduced) > 1 or any([varying(aval) & axes for aval in avals for axes in reduced]):
+        return NOTHING
+    return Combining(frozenset(), reduced.pop(), None)
 
 
 def of_any(avals: Sequence[Any], results: Sequence[Any]) -> Combining:
@@ -184,6 +189,8 @@ def of_collective(aval: Any, names: Iterable[Hashable], does: str) -> Combining:
     how, along = of_type(aval), frozenset(names)
     if does == "extremes" or (does == "exchanges" and how.unreduced & along):
         _none_unreduced([aval])
+    if does == "sums" and how.reduced & along:
+        raise Unclear(f"the operand is the same along {sorted(how.reduced & along, key=str)}, and to be summed over it")
     unreduced = how.unreduced - along
     return Combining(unreduced, how.reduced - along, how.kind if unreduced else None)
 
