@@ -243,6 +243,22 @@ def test_stated_shardings_of_results_in_one_program() -> None:
         assert spec_of(array) == TO and array.sharding.is_equivalent_to(NamedSharding(EXPLICIT, TO), 2), name
 
 
+def test_a_stated_sharding_leaves_arguments_that_are_of_a_class() -> None:
+    numbered = lax.ConvDimensionNumbers((0, 2, 1), (2, 1, 0), (0, 2, 1))
+    images, kernel = numbers((8, 16, 3)), numbers((3, 3, 4))
+    found = lax.conv_general_dilated(
+        sharded((8, 16, 3), P("x", None, None)),
+        kernel,
+        (1,),
+        "SAME",
+        dimension_numbers=numbered,
+        out_sharding=P("x", "y"),
+    )
+    assert spec_of(found) == P("x", "y", None)
+    with use_mesh(mesh(1, 1)):
+        assert_equal(found, lax.conv_general_dilated(images, kernel, (1,), "SAME", dimension_numbers=numbered))
+
+
 def test_one_place_is_enough() -> None:
     with pytest.raises(ValueError, match="zeros takes device or out_sharding, not both"):
         tnp.zeros(8, device=tangrad.devices()[0], out_sharding=P("x"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 from tangrad.core import (
@@ -113,7 +113,7 @@ def sharded_call(out_sharding: object, function: Callable[..., Any], *args: obje
 def _as_summed(value: object, axes: frozenset[Any]) -> PyTree:
     """An operand, or a list of them, whose sums over what is cut along axes stay shares of the devices."""
     if isinstance(value, (list, tuple)):
-        return type(value)([_as_summed(item, axes) for item in value])
+        return _of_items(value, [_as_summed(item, axes) for item in value])
     aval: Any = get_aval(value) if is_array_value(value) else None
     return value if getattr(aval, "infer_types", None) is None else aval.as_summed(as_operand(value), axes)
 
@@ -121,11 +121,18 @@ def _as_summed(value: object, axes: frozenset[Any]) -> PyTree:
 def with_plain_type(value: object) -> PyTree:
     """An operand, or a list of them, without the sharding in its type; anything else as it is."""
     if isinstance(value, (list, tuple)):
-        return type(value)([with_plain_type(item) for item in value])
+        return _of_items(value, [with_plain_type(item) for item in value])
     if not is_array_value(value):
         return value
     aval: Any = get_aval(value)
     return value if aval.infer_types is None else aval.as_plain(as_operand(value))
+
+
+def _of_items(given: Sequence[object], items: list[object]) -> Sequence[object]:
+    """A list or tuple with other items; itself where they are the same: it may be of a class, such as of dimensions."""
+    if all([new is old for new, old in zip(items, given, strict=True)]):
+        return given
+    return items if isinstance(given, list) else tuple(items)
 
 
 def takes_out_sharding(function: Function) -> Function:
