@@ -14,7 +14,7 @@ import tangrad
 import tangrad.numpy as jnp
 from tangrad import export, lax
 from tangrad.core import eval_jaxpr, jaxpr_as_function
-from tangrad.sharding import AxisType, Mesh, NamedSharding
+from tangrad.sharding import AxisType, Mesh, NamedSharding, auto_axes, reshard
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, mesh
 from tests.sharding.random_operations import BACKWARD_ONLY, LOCAL
@@ -365,3 +365,44 @@ def test_shardings_over_the_shape_of_a_mesh() -> None:
         exported.in_shardings_jax(mesh(2, 4).abstract_mesh)
     assert shape.abstract_device is None
     assert shape == type(shape)(shape.axis_sizes, shape.axis_names, shape.axis_types, abstract_device=object())
+
+
+def contracted(x: Any, y: Any) -> Any:
+    return jnp.einsum("ab,bc->ac", x, y, out_sharding=P(None, None))
+
+
+def moved_first(x: Any, y: Any) -> Any:
+    return lax.scan(lambda c, _: (c @ reshard(y, P()), c.sum()), reshard(x, P()), None, length=3)
+
+
+def of_shares(x: Any, y: Any) -> Any:
+    return jnp.einsum("ab,bc->ac", x, y, out_sharding=P(None, None, unreduced={"x"}))
+
+
+PROGRAMS_OF_EXPLICIT_AXES = [
+    contracted,
+    moved_first,
+    of_shares,
+    tangrad.grad(lambda x, y: jnp.sin(contracted(x, y)).sum()),
+    lambda x, y: tangrad.jit(moved_first)(x, y)[0] + auto_axes(jnp.matmul, out_sharding=P())(x, y),
+    lambda x, y: x.T + y,
+]
+
+
+@pytest.mark.parametrize("function", PROGRAMS_OF_EXPLICIT_AXES)
+def test_values_that_programs_move_along_explicit_axes(function: Any) -> None:
+    """On NumPy saved programs leave out what moves values, and with it the types that it moves them between."""
+    explicit = tangrad.make_mesh((2,), ("x",), (AxisType.Explicit,))
+    with tangrad.set_mesh(explicit):
+        x = tangrad.device_put(X[:4], NamedSharding(explicit, P(None, "x")))
+        y = tangrad.device_put(X[4:], NamedSharding(explicit, P("x", None)))
+        jitted = tangrad.jit(function)
+        expected = jitted(x, y)
+        platforms = ["numpy", *(["cpu"] if ON_XLA else [])]
+        exported = export.export(jitted, platforms=platforms)(x, y)
+        again = [exported.call, export.deserialize(exported.serialize()).call]
+        if not ON_XLA:  # where compiled programs for several devices are not written
+            again.append(tangrad.load_compiled(jitted.lower(x, y).compile().serialize()))
+        for call in again:
+            for found, one in zip(tangrad.tree.leaves(call(x, y)), tangrad.tree.leaves(expected), strict=True):
+                assert_equal(found, np.asarray(one))

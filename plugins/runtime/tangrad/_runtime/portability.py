@@ -119,7 +119,9 @@ def _portable(closed: ClosedJaxpr) -> ClosedJaxpr:
     def run(*args: Value) -> list[Value]:
         return run_traced(lambda _: eval_jaxpr(closed.jaxpr, closed.consts, *args), PortableTrace)
 
-    return trace_to_closed_jaxpr(run, closed.in_avals, closed.jaxpr.debug_name or "a program")
+    # What moves values over devices is left out, so that types which record how they are cut would be wrong.
+    plain = [aval.plain for aval in closed.in_avals]
+    return trace_to_closed_jaxpr(run, plain, closed.jaxpr.debug_name or "a program")
 
 
 def _portable_parameter(value: object) -> object:
