@@ -473,3 +473,18 @@ def test_from_the_host_over_a_mesh_by_way_of_the_first_device():
 def test_made_of_parts():
     with tangrad.transfer_guard("disallow"), pytest.raises(RuntimeError, match="host-to-device"):
         tangrad.make_array_from_callback((8,), rows(), lambda index: np.arange(8.0)[index])
+
+
+@pytest.mark.parametrize("place", ["device", "none", "sharding"])
+def test_what_is_put_apart_outlives_the_donated(place: str) -> None:
+    target = {"device": tangrad.devices()[0], "none": None, "sharding": by("x", "y")}[place]
+    given = tangrad.device_put(matrix(), target, may_alias=False)
+    apart, (other, _) = (
+        tangrad.device_put(given, target, may_alias=False),
+        tangrad.device_put((given, matrix()), target, may_alias=(False, True)),
+    )
+    doubled = tangrad.jit(lambda a: a * 2, donate_argnums=0)(given)
+    assert given.is_deleted() and not apart.is_deleted() and not other.is_deleted()
+    assert apart.sharding == other.sharding and apart.committed == (target is not None)
+    for kept in (apart, other):
+        assert_equal(kept * 2, np.asarray(doubled))

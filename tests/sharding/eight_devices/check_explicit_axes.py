@@ -591,6 +591,17 @@ def test_the_sharding_of_a_result_has_an_entry_for_each_dimension() -> None:
             tnp.ones((8, 4)).to_device(rows),
         ):
             assert made.sharding.spec == P("x")
+        for make in (
+            lambda: tnp.ones((8, 4), out_sharding=P("x")),
+            lambda: tnp.full((8, 4), np.ones(4), out_sharding=P("x")),
+            lambda: tnp.zeros_like(numbers((8, 8)), out_sharding=P("x")),
+            lambda: tnp.array(numbers((8, 8)), out_sharding=P("x")),
+            lambda: tnp.asarray(numbers((8, 8)), out_sharding=rows),
+            lambda: tnp.triu(tnp.ones((8, 8), out_sharding=P("x"))),
+        ):
+            for called in (make, tangrad.jit(make)):
+                assert called().sharding.spec == spec_of(called()) == P("x", None)
+        assert tnp.arange(8, out_sharding=P("x")).sharding.spec == P("x")
 
 
 def test_results_are_on_meshes_whose_axes_have_the_types_outside() -> None:

@@ -6,6 +6,7 @@ from typing import TypeVar, overload
 
 from tangrad import tree
 from tangrad._lax.placement.primitives import Target, device_put_p
+from tangrad._lax.structure.primitives import copy_p
 from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value, transfers
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import flatten_axes
@@ -32,6 +33,9 @@ def device_put(
         x: a tree of arrays, NumPy arrays and numbers.
         device: a device, a sharding over several, a partition spec by the mesh in use, None (as arrays are made, not
             committed), or a tree of these that is a prefix of `x`.
+        src, donate: taken as JAX does, without effect: an array knows its place, and keeps its memory.
+        may_alias: False: the result has memory of its own, where an array that is there already would be returned; or
+            a tree of such, as for `device`.
 
     Raises TypeError for what is not an array, ValueError for what is neither device nor sharding, and for an array that
     a sharding cannot cut, naming the dimension and the axes of the mesh; RuntimeError for a partition spec where no
@@ -43,7 +47,15 @@ def device_put(
     """
     leaves, treedef = tree.flatten(x)
     targets = flatten_axes("device_put device", treedef, device)
+    if may_alias is not None:
+        shared = flatten_axes("device_put may_alias", treedef, may_alias)
+        leaves = [leaf if alias in (True, None) else _apart(leaf) for leaf, alias in zip(leaves, shared, strict=True)]
     return treedef.unflatten([_put(leaf, target) for leaf, target in zip(leaves, targets)])
+
+
+def _apart(leaf: Value) -> Value:
+    """An array with memory of its own: what is done with the given one, such as donating it, leaves it."""
+    return copy_p.bind(leaf) if isinstance(leaf, Array) else leaf
 
 
 def _put(leaf: Value, device: object) -> Array:

@@ -91,7 +91,7 @@ def constrained(x: Array, out_sharding: object, as_given: bool = False) -> Array
     if sharding is None:
         return x
     sharding.check_shape(x.shape, "out_sharding: the result")
-    sharding = sharding if as_given else sharding.of_rank(x.ndim)
+    sharding = sharding if as_given and type(out_sharding) is not OfResult else sharding.of_rank(x.ndim)
     return sharding.constrain(as_array(x) if get_aval(x).infer_types is None else x)
 
 
@@ -146,13 +146,27 @@ def takes_out_sharding(function: Function) -> Function:
     return cast(Function, made)
 
 
-def place_of(name: str, device: Any, out_sharding: object) -> Device | Sharding | None:
-    """Where a new array is placed: one of the two arguments, or None. Raises ValueError where both are given."""
+class OfResult:
+    """A sharding that is stated for a result: with an entry for each dimension, unlike one in the place of a device."""
+
+    __slots__ = ("_sharding",)
+
+    def __init__(self, sharding: Sharding) -> None:
+        self._sharding = sharding
+
+    def to_sharding(self, what: str) -> Sharding:
+        """The sharding."""
+        return self._sharding
+
+
+def place_of(name: str, device: Any, out_sharding: object) -> Any:
+    """Where a new array is placed: by one of the two arguments, or None. Raises ValueError where both are given."""
     if out_sharding is None:
         return device
     if device is not None:
         raise ValueError(f"{name} takes device or out_sharding, not both; got {device!r} and {out_sharding!r}")
-    return stated(out_sharding, f"{name} out_sharding")
+    sharding = stated(out_sharding, f"{name} out_sharding")
+    return sharding if sharding is None else OfResult(sharding)
 
 
 def is_device(place: object) -> TypeGuard[Device]:
