@@ -1,5 +1,7 @@
 """Libraries by others: oneMKL and oneDNN, where they are installed, give what the backends give."""
 
+import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 import numpy
@@ -274,6 +276,42 @@ def test_convolutions_call_the_library(libraries, groups):
 # --- how they are found -----------------------------------------------------------------------------------------------
 
 MATRIX = ShapedArray((256, 256), numpy.dtype("float32"))
+
+
+def convolved(x, kernel):
+    return lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+@pytest.mark.parametrize("size", [8, 64])
+def test_convolutions_leave_the_number_of_threads_as_it_is(libraries, size):
+    """Small ones take one thread, large ones all, one at a time."""
+    try:
+        threads = ctypes.CDLL("libgomp.so.1")
+    except OSError:
+        pytest.skip("there are no threads of GNU's OpenMP")
+    before = threads.omp_get_max_threads()
+    x, kernel = draw(2, size, size, 16), draw(3, 3, 16, 16)
+    try:
+        threads.omp_set_num_threads(3)
+        with libraries(), tangrad.use_backend("numpy"):
+            results = [tangrad.jit(convolved)(x, kernel) for _ in range(4)]
+            assert threads.omp_get_max_threads() == 3
+    finally:
+        threads.omp_set_num_threads(before)
+    for result in results:
+        assert numpy.array_equal(results[0], result)
+
+
+def test_convolutions_at_once_compute_what_they_compute_alone(libraries):
+    """Of several threads, small ones and large ones."""
+    given = [(draw(2, size, size, 16, seed=size), draw(3, 3, 16, 16, seed=size + 1)) for size in (4, 8, 32, 64)] * 4
+    with libraries(), tangrad.use_backend("numpy"):
+        jitted = tangrad.jit(convolved)
+        alone = [numpy.asarray(jitted(*each)) for each in given]
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda each: numpy.asarray(jitted(*each)), given * 3))
+    for ours, expected in zip(found, alone * 3, strict=True):
+        assert numpy.array_equal(ours, expected)
 
 
 @pytest.fixture

@@ -41,10 +41,14 @@ namespace {
 // How many threads the library starts by itself within this scope.
 class Threads {
  public:
-  explicit Threads(int count) : before_(functions.MKL_Set_Num_Threads_Local(count)) {}
+  explicit Threads(int count) : lock_(team(), std::defer_lock) {
+    if (count > 1) lock_.lock();
+    before_ = functions.MKL_Set_Num_Threads_Local(count);
+  }
   ~Threads() { functions.MKL_Set_Num_Threads_Local(before_); }
 
  private:
+  std::unique_lock<std::mutex> lock_;
   int before_;
 };
 

@@ -40,7 +40,9 @@ struct Argument {
   X(dnnl_primitive_desc_destroy, int, Handle)                                                                      \
   X(dnnl_primitive_create, int, Handle*, Handle)                                                                   \
   X(dnnl_primitive_execute, int, Handle, Handle, int, const Argument*)                                             \
-  X(dnnl_primitive_destroy, int, Handle)
+  X(dnnl_primitive_destroy, int, Handle)                                                                           \
+  X(omp_get_max_threads, int)                                                                                      \
+  X(omp_set_num_threads, void, int)
 
 TANGRAD_VENDOR(onednn, TANGRAD_ONEDNN)
 
@@ -111,6 +113,27 @@ struct Part {
   }
 };
 
+// How many threads the library starts within this scope, when a primitive is made and when it runs: one for small
+// convolutions, of which programs run several at once.
+class Threads {
+ public:
+  explicit Threads(bool is_small) : lock_(team(), std::defer_lock) {
+    if (!is_small) {
+      lock_.lock();
+    } else if (functions.omp_set_num_threads != nullptr) {
+      before_ = functions.omp_get_max_threads();
+      functions.omp_set_num_threads(1);
+    }
+  }
+  ~Threads() {
+    if (before_ > 0) functions.omp_set_num_threads(before_);
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+  int before_ = 0;
+};
+
 struct Convolution {
   Part x, y, out;
   PrimitiveDescription description;
@@ -123,7 +146,20 @@ struct Convolution {
 // Of the gradient x is the image, y the gradient of the convolution's result, and the result the kernel's gradient.
 int64_t length(Plan plan) { return 4 + 4 * plan[1] + 2 * plan[2] + 4 * plan[3]; }
 
+// Whether one thread is enough: by the multiplications, of an image's elements with those of a kernel for each result.
+bool is_small(Plan plan) {
+  constexpr double kSmall = 1 << 23;
+  const int64_t images = plan[1], kernels = plan[2];
+  const int64_t *second = plan + 4 + 2 * images, *third = second + 2 * (plan[0] != 0 ? images : kernels);
+  const int64_t *kernel = plan[0] != 0 ? third : second, *result = plan[0] != 0 ? second : third;
+  double multiplications = 1;
+  for (int64_t i = 0; i < images; ++i) multiplications *= result[i];
+  for (int64_t i = kernels - plan[3] - 1; i < kernels; ++i) multiplications *= kernel[i];
+  return multiplications < kSmall;
+}
+
 std::shared_ptr<Convolution> prepared(Plan plan) {
+  const Threads threads(is_small(plan));
   const bool gradient = plan[0] != 0;
   const int64_t images = plan[1], kernels = plan[2], spatial = plan[3];
   const auto made = std::make_shared<Convolution>();
@@ -236,6 +272,7 @@ Kept<Convolution>& kept() {
 TANGRAD_KERNEL(convolution) {
   using namespace tangrad;
   const std::shared_ptr<Convolution> made = kept().get(plan, length(plan), [&] { return prepared(plan); });
+  const Threads threads(is_small(plan));
   return made != nullptr && run(*made, in[0], in[1], out[0]) ? 0 : 1;
 }
 

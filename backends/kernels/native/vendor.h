@@ -34,6 +34,13 @@
 
 namespace tangrad {
 
+// Held while a library's own threads work: each thread that calls a library has a team of its own, and teams that wait
+// for each other's processors take milliseconds for what takes microseconds.
+inline std::mutex& team() {
+  static auto* made = new std::mutex;
+  return *made;
+}
+
 // What a library prepares for a plan (the first `length` numbers of it are the key), kept for the next call; the oldest
 // ones go. A call that has one keeps it alive.
 template <typename Prepared>

@@ -27,6 +27,8 @@ FILES = {
         re.compile(r"(lib)?dnnl(\.\d+)?\.(so(\.\d+)*|dll|dylib)"),
     ),
 }
+# What a library has with OpenMP's threads alone.
+OPTIONAL = frozenset({"omp_get_max_threads", "omp_set_num_threads"})
 # Of oneMKL: what it returns where integers have 32 bits, and how its own threads are started. GNU's wait asleep.
 _INTEGERS_OF_32_BITS, _SEQUENTIAL, _GNU = 0, 1, 3
 _logger = logging.getLogger("tangrad.kernels")
@@ -67,9 +69,9 @@ def _hand_over(name: str, vendor: ctypes.CDLL) -> bool:
         if found is None:
             break
         names.append(found.decode())
-    addresses = [ctypes.cast(getattr(vendor, each), ctypes.c_void_p) for each in names]
-    for number, address in enumerate(addresses):
-        function(number, address)
+    taken = [getattr(vendor, each, None) if each in OPTIONAL else getattr(vendor, each) for each in names]
+    for number, address in enumerate(taken):
+        function(number, None if address is None else ctypes.cast(address, ctypes.c_void_p))
     return True
 
 
