@@ -1,6 +1,7 @@
 """`shard_map`: collectives against what they mean, transformations against the same program without devices."""
 
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tangrad import lax
 from tangrad.core import NamedAxisEffect, PrimitiveSet, register
 from tangrad.sharding import NamedSharding
 from tangrad.sharding import PartitionSpec as P
+from tests.references.programs import by_references, by_values, draw_program, has_while
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
 shard_map = partial(tangrad.shard_map, mesh=mesh())
@@ -561,3 +563,39 @@ def test_objects_that_cannot_be_hashed_are_handed_on() -> None:
         lambda a, other: a * 2 if other is kept else a, mesh=mesh(), in_specs=(P("x"), None), out_specs=P("x")
     )
     assert_equal(mapped(matrix(), kept), matrix() * 2)
+
+
+def through_references(program: Any, x: Any) -> Any:
+    """A drawn program on two references that are cut; what it returns, and what they hold then."""
+    first, second = tangrad.new_ref(x), tangrad.new_ref(x * x)
+
+    def part(*operands: Any) -> Any:
+        *cut, x = operands
+        given = iter(cut)
+        names = {name: getattr(tangrad, name) for name in ("numpy", "lax", "jit", "ref")}
+        return by_references(SimpleNamespace(**names, new_ref=lambda _: next(given)), program)(x)[None]
+
+    out = along_x(part, out_specs=P("x"))(first, second, x)
+    return jnp.stack([out, (first[...].reshape(2, 4) * second[...].reshape(2, 4)[:, ::-1]).sum(1)])
+
+
+def through_values(program: Any, x: Any) -> Any:
+    out = along_x(lambda part: by_values(tangrad, program)(part)[None], out_specs=P("x"))(x)
+    return jnp.stack([out, out])
+
+
+@pytest.mark.parametrize("seed", range(1, 3) if ON_XLA else range(24))
+def test_drawn_programs_of_references_that_are_cut(seed: int) -> None:
+    program, rows = draw_program(seed), np.stack([ROW, ROW / 2], 1)
+    loss = lambda f: lambda x: (jnp.sin(f(x)) * np.array([[1, 2], [3, -1]], np.float32)).sum()
+    found = []
+    for run in (through_references, through_values):
+        f = partial(run, program)
+        values = [f(ROW), tangrad.jit(f)(ROW), tangrad.vmap(f, 1)(rows), tangrad.jvp(loss(f), (ROW,), (ROW,))[1]]
+        if not has_while(program):
+            gradient = tangrad.grad(loss(f))
+            values += [gradient(ROW), tangrad.jit(gradient)(ROW), tangrad.vmap(gradient, 1)(rows)]
+            values.append(tangrad.grad(tangrad.checkpoint(loss(f)))(ROW))
+        found.append(values)
+    for one, other in zip(*found, strict=True):
+        assert_equal(one, other, 1e-3)
