@@ -540,3 +540,24 @@ def test_programs_of_references_are_compiled_ahead_of_their_calls(backend):
             with pytest.raises(TypeError, match=r"add takes a reference, of type Ref\{.*other processes"):
                 use()
         assert ref[...].tolist() == [0, 3, 3] and float(total[...]) == 12
+
+
+@pytest.mark.usefixtures("_on_numpy")
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_references_pass_barriers_and_are_the_same_ones(backend):
+    with tangrad.use_backend(backend):
+        ref = zeros()
+        two, same = lax.optimization_barrier((2.0, ref))
+        assert same is ref and float(two) == 2
+
+        def add(r, x):
+            x, again = lax.optimization_barrier((x, r))
+            again[...] += x
+            return r[...] * x
+
+        assert tangrad.jit(add)(ref, 3.0).tolist() == [9, 9, 9] and ref[...].tolist() == [3, 3, 3]
+        mapped = tangrad.new_ref(tnp.zeros((2, 3)))
+        tangrad.vmap(add, (1, 0))(mapped, tnp.arange(3.0))
+        assert mapped[...].tolist() == [[0, 1, 2], [0, 1, 2]]
+        gradient = tangrad.grad(lambda x: add(tangrad.new_ref(x * x), x).sum())
+        assert float(gradient(2.0)) == 3 * 4 + 2 * 2  # of x^3 + x^2

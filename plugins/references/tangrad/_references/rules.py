@@ -29,7 +29,7 @@ from tangrad.core.programs import backend_of, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
 from tangrad.extend.custom_rules import remat_p
 from tangrad.extend.jit import jit_p
-from tangrad.extend.lax import cond_p, platform_dependent_p, scan_p, split_list, while_p
+from tangrad.extend.lax import cond_p, optimization_barrier_p, platform_dependent_p, scan_p, split_list, while_p
 
 if TYPE_CHECKING:
     from tangrad.core import ShapedArray
@@ -202,6 +202,16 @@ def _call(primitive: Primitive) -> None:
 
 _call(jit_p)
 _call(remat_p)
+
+
+@discharge.rule(optimization_barrier_p)
+def _barrier(args: Sequence[Any], own: Sequence[bool]) -> Values:
+    """The references themselves: what they hold from now on has passed the barrier."""
+    outs = optimization_barrier_p.bind(*values_of(args, own))
+    for arg, is_own, out in zip(args, own, outs, strict=True):
+        if is_own:
+            arg.value = out
+    return tuple([arg if is_own else out for arg, is_own, out in zip(args, own, outs, strict=True)])
 
 
 # ----------------------------------------------------------------------------------------------------------------------
