@@ -1,5 +1,7 @@
 """References made by users: what is written, where it is seen, and what is refused."""
 
+import copy
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -561,3 +563,28 @@ def test_references_pass_barriers_and_are_the_same_ones(backend):
         assert mapped[...].tolist() == [[0, 1, 2], [0, 1, 2]]
         gradient = tangrad.grad(lambda x: add(tangrad.new_ref(x * x), x).sum())
         assert float(gradient(2.0)) == 3 * 4 + 2 * 2  # of x^3 + x^2
+
+
+@pytest.mark.usefixtures("_on_numpy")
+def test_copies_of_references_are_cells_of_their_own():
+    ref = tangrad.new_ref(tnp.arange(3.0))
+    pair = copy.deepcopy({"one": ref, "same": ref, "part": ref.at[1:]})
+    assert pair["one"] is pair["same"] is pair["part"].reference and pair["one"] is not ref
+    for other in (copy.copy(ref), copy.deepcopy(ref), pickle.loads(pickle.dumps(ref)), pair["one"]):
+        other[0] = 5.0
+        assert other[...].tolist() == [5, 1, 2] and ref[...].tolist() == [0, 1, 2]
+    assert pair["part"][...].tolist() == [1, 2]
+
+    @tangrad.jit
+    def within(x):
+        made = tangrad.new_ref(x)
+        other, outer = copy.deepcopy(made), copy.copy(ref)
+        other[0] = outer[0] = 7.0
+        return made[...], other[...], outer[...]
+
+    for _ in range(2):
+        assert [out.tolist() for out in within(tnp.ones(2))] == [[1, 1], [7, 1], [7, 1, 2]]
+    assert ref[...].tolist() == [0, 1, 2]
+    tangrad.freeze(ref)
+    with pytest.raises(ValueError, match="was frozen"):
+        copy.deepcopy(ref)

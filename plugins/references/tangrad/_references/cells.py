@@ -178,10 +178,25 @@ class Reference(Tracer):
     def __hash__(self) -> int:  # type: ignore[override]
         return id(self)
 
+    def __copy__(self) -> Reference:
+        """Another cell with the same value: what is written to one is not in the other."""
+        return _made_of(get(self))
+
+    def __deepcopy__(self, memo: object) -> Reference:
+        return _made_of(get(self))
+
+    def __reduce__(self) -> tuple[Callable[[Array], Reference], tuple[Array]]:
+        return _made_of, (get(self),)
+
     def __repr__(self) -> str:
         return "Ref(frozen)" if self.state is None else f"Ref({self.state!r})"
 
     __str__ = __repr__
+
+
+def _made_of(value: Array) -> Reference:
+    """A reference that begins with a value, which belongs to the current trace."""
+    return Reference(trace_for_references(), value)
 
 
 class Moved(Reference):
