@@ -480,6 +480,13 @@ def test_what_libraries_of_checkpoints_take():
             assert "serialize" in str(error)
         else:
             raise AssertionError("an abstract class was made")
+        for made in (serialization.GlobalAsyncCheckpointManager, serialization.get_tensorstore_spec):
+            try:
+                made("folder")
+            except NotImplementedError as error:
+                assert "Orbax" in str(error)
+            else:
+                raise AssertionError("it was made")
         """
     )
 

@@ -165,7 +165,9 @@ HELD: dict[str, str | dict[str, str]] = {
     },
     "experimental": {"tangrad": "enable_x64", _EXPERIMENTAL: "MutableArray"},
     "experimental.array_serialization": {},
-    "experimental.array_serialization.serialization": {_EXPERIMENTAL: "GlobalAsyncCheckpointManagerBase"},
+    "experimental.array_serialization.serialization": {
+        _EXPERIMENTAL: "GlobalAsyncCheckpointManager GlobalAsyncCheckpointManagerBase get_tensorstore_spec"
+    },
     "experimental.colocated_python": {_EXPERIMENTAL: "colocated_cpu_devices colocated_python colocated_python_class"},
     "experimental.colocated_python.func": {},
     "experimental.colocated_python.serialization": {_EXPERIMENTAL: "DeviceList"},

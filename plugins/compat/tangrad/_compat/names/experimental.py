@@ -47,6 +47,27 @@ class GlobalAsyncCheckpointManagerBase(ABC):
         """Read arrays."""
 
 
+_NO_MANAGER = (
+    "jax.experimental.array_serialization writes with TensorStore, from all processes of a cluster; Tangrad has no "
+    "manager for that: save arrays with Orbax"
+)
+
+
+class GlobalAsyncCheckpointManager(GlobalAsyncCheckpointManagerBase):
+    """The manager that writes with TensorStore. There is none here: modules name it in their signatures.
+
+    Raises NotImplementedError where it is made.
+    """
+
+    def __new__(cls, *args: object, **options: object) -> GlobalAsyncCheckpointManager:
+        raise NotImplementedError(_NO_MANAGER)
+
+
+def get_tensorstore_spec(*args: object, **options: object) -> NoReturn:
+    """Raises NotImplementedError."""
+    raise NotImplementedError(_NO_MANAGER)
+
+
 # --- `colocated_python`: Python that runs beside the devices of a cluster. There is none here -------------------------
 
 
