@@ -176,3 +176,15 @@ def test_softmax_of_special_values(backend, with_and_without):
     x[0], x[1, 3], x[2, 5] = -numpy.inf, numpy.inf, -numpy.inf
     ours, before = with_and_without(tangrad.nn.softmax, x)
     numpy.testing.assert_allclose(ours, before, rtol=1e-6, atol=1e-37)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 5), -1), ((300, 50), -1), ((300, 50), 0), ((70, 9, 20), (1, 2))])
+def test_any_softmax(with_and_without, backend, shape, axis, dtype):
+    """Of few numbers, of other dtypes and axes, which are the backend's, and of those that the kernel takes."""
+    x = numpy.random.default_rng(0).normal(size=shape)
+    function = lambda x: np.abs(tangrad.nn.softmax(x.astype(dtype), axis)).astype("float64")
+    ours, before = with_and_without(lambda x: (function(x), tangrad.grad(lambda x: np.sum(function(x) ** 2))(x)), x)
+    for found, expected in zip(ours, before, strict=True):
+        tolerance = {"float64": 1e-13, "float16": 1e-2, "bfloat16": 5e-2}.get(dtype, 1e-5)
+        numpy.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance / 10)

@@ -7,11 +7,11 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, HookContext, Primitive, RuleSet, hookimpl, rule_table
+from tangrad.core import ClosedJaxpr, HookContext, Primitive, RuleSet, decomposition_jaxpr, hookimpl, rule_table
 from tangrad.core.settings import is_checking_values
 
 # Where the library is, for those who build it themselves: it goes before the one that the wheel has.
@@ -61,7 +61,13 @@ def replaced(kind: str, primitive: Primitive) -> Callable[..., Any]:
     """The rule that there would be for a primitive without this distribution."""
     for plugin in rule_table(kind).cell(primitive).overridden:
         return plugin.load().rules[primitive]
-    return rule_table(kind.rpartition(".")[0])[primitive]
+    parent = kind.rpartition(".")[0]
+    return rule_table(parent)[primitive] if "." in parent else partial(_decomposed, primitive)
+
+
+def _decomposed(primitive: Primitive, ctx: Any, *values: object, **params: object) -> object:
+    """What a primitive is made of, where a backend has no rule of it."""
+    return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
 
 
 ENOUGH = 3  # equations: shorter programs have nothing that would gain
