@@ -28,8 +28,9 @@ def libraries(rule_sets):
             pytest.skip(f"{name} is not installed: {INSTALL}")
     jobs = {**vendor_jobs.LINALG, **vendor_jobs.WINDOWS, fft_p: vendor_jobs.fft}
     spectra = {each: on_numpy.in_double(each, job) for each, job in vendor_jobs.SPECTRA.items()}
+    products = {each: on_numpy.several_products(job) for each, job in vendor_jobs.CONTRACTIONS.items()}
     made = [
-        on_numpy.rule_set(jobs, spectra),
+        on_numpy.rule_set(jobs, {**spectra, **products}),
         on_xla_cpu.rule_set({**jobs, **vendor_jobs.SPECTRA}),
         on_xla_cpu.product_rules(),
         on_xla_cpu.transpose_rules(),
@@ -106,6 +107,26 @@ def test_transposes_are_part_of_products(libraries):
         text = tangrad.jit(tangrad.grad(loss)).lower(weights, x).compile().as_text()
     assert text.count('custom_call_target="tangrad_kernels.product"') == 8
     assert " transpose(" not in text and " dot(" not in text
+
+
+def test_several_products_on_numpy(libraries):
+    """What is transposed before is read where it is; one product, small ones and those of integers are NumPy's."""
+    x, y = draw(8, 128, 8, 32), draw(8, 32, 8, 70, seed=1)
+    turn = lambda x: x.transpose(0, 2, 1, 3)
+    function = lambda x, y: turn(x) @ turn(y)
+    (ours, before), text = both(libraries, function, x, y), lambda f, *xs: tangrad.jit(f).lower(*xs).compile().as_text()
+    assert_close(ours, before, 1e-6)
+    with tangrad.use_backend("numpy"), libraries():
+        assert_close(tangrad.jit(function)(x, y), before, 1e-6)
+        assert "products(a0, a1)" in text(function, x, y) and "transpose" not in text(function, x, y)
+        assert "products(" in text(lambda x: tangrad.vmap(lambda w: w @ w.T)(x), draw(60, 60, 60))
+        for one in (lambda x, y: x[:, :, 0] @ y[0, :, 0], lambda x, y: turn(x)[:, :, :5] @ turn(y)[..., :5]):
+            assert "products(" not in text(one, x, y)
+        assert "products(" not in text(function, x.astype(int), y.astype(int))
+        assert "products(" not in text(lambda x: x[:, None] @ np.broadcast_to(x[0], (6, 140, 140)), draw(6, 140, 140))
+        assert "products(" not in text(lambda x: x @ x, draw(10, 60, 60)), "few multiplications"
+        assert "products(" not in text(lambda x: x @ x, draw(400, 30, 30)), "few of each"
+        assert "products(" not in text(lambda x: x @ x, draw(2, 200, 200)), "few matrices"
 
 
 def test_products_read_and_write_matrices_where_they_are(libraries):

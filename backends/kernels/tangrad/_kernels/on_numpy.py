@@ -14,8 +14,8 @@ from tangrad._kernels.jobs import ANGLES, FOLLOWING, NUMBERS, Describe, Job, aro
 from tangrad._kernels.library import kernel, replaced, replacing, threads
 from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.core.settings import is_checking_values
-from tangrad.extend.backend_numpy import ELEMENTWISE, FRESH, Kernel, Method, Opaque, Program, Step, Stored, Ufunc
-from tangrad.extend.lax import concatenate_p, cos_p, exp_p, sin_p, tanh_p, transpose_p
+from tangrad.extend.backend_numpy import ELEMENTWISE, FRESH, Kernel, Method, Opaque, Program, Step, Stored, Ufunc, Value
+from tangrad.extend.lax import concatenate_p, cos_p, dot_general_p, exp_p, sin_p, tanh_p, transpose_p
 
 if TYPE_CHECKING:
     from tangrad.extend.backend_numpy import Lowering
@@ -31,8 +31,10 @@ def rule(primitive: Primitive, describe: Describe) -> Kernel:
         job = describe(*ctx.in_avals, **params)
         if job is None or not job.on_numpy:
             return replaced(KIND, primitive)(ctx, *values, **params)
-        run = caller(job, ctx.out_avals)
-        return ctx.call(run if primitive.multiple_results else lambda *xs: run(*xs)[0], *values, nature=FRESH)
+        if primitive.multiple_results:
+            return ctx.call(caller(job, ctx.out_avals), *values, nature=FRESH)
+        in_place = (0,) if job.name == "softmax" and job.plan[0] == NUMBERS["float32"] else ()
+        return ctx.call(Call(job, ctx.out_aval, in_place), *values)
 
     return Kernel(emit)
 
@@ -70,17 +72,48 @@ def caller(job: Job, out_avals: Sequence[ShapedArray]) -> Callable[..., tuple[np
     at_plan, types = plan.ctypes.data, [(aval.shape, aval.dtype) for aval in out_avals]
     addresses = ctypes.c_void_p * max(len(types), 1)
 
-    def run(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    def run(*arrays: np.ndarray, out: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         operands = [np.ascontiguousarray(array) for array in arrays]
-        results = [np.empty(shape, dtype) for shape, dtype in types]
+        results = [np.empty(shape, dtype) for shape, dtype in types[out is not None :]]
+        if out is not None:  # of one result
+            results.append(out if out.flags.c_contiguous else np.empty(out.shape, out.dtype))
         inputs = (ctypes.c_void_p * len(operands))(*[operand.ctypes.data for operand in operands])
         outputs = addresses(*[result.ctypes.data for result in results])
         if function(at_plan, inputs, outputs):
             raise MemoryError(f"the kernel {job.name!r} found too little memory for {job.plan[1:]}")
+        if out is not None and results[0] is not out:
+            out[...] = results[0]
         return tuple(results)
 
     vars(run)["plan"] = plan  # which lives as long as its address is used
     return run
+
+
+class Call(Opaque):
+    """The function of arrays that does a job with one result, for which it may be given an array.
+
+    Attributes:
+        in_place: the operands, by position, that this array may be: what is read of them is read before it is written.
+    """
+
+    __slots__ = ("in_place",)
+    writes_into = True
+
+    def __init__(self, job: Job, aval: ShapedArray, in_place: tuple[int, ...] = (), name: str | None = None) -> None:
+        run = caller(job, [aval])
+
+        def call(*arrays: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+            return run(*arrays, out=out)[0]
+
+        call.__name__ = name or job.name
+        super().__init__(call, FRESH)
+        self.in_place = in_place
+
+    def text_into(self, out: str, operands: Sequence[str], bind: Callable[[object, str], str]) -> list[str]:
+        return [self.text([*operands, f"out={out}"], bind, False)]
+
+    def may_overwrite(self, position: int) -> bool:
+        return position in self.in_place
 
 
 def rule_set(jobs: Mapping[Primitive, Describe], more: Mapping[Primitive, Kernel] | None = None) -> RuleSet:
@@ -130,8 +163,7 @@ def fuse_functions(program: Program) -> None:
         if before or number in BEGINNING:
             begun[step.outputs[0]] = x, (*before, number)
             job = Job("chain", (NUMBERS[x.dtype.name], x.size, len(before) + 1, *before, number))
-            run = caller(job, [ShapedArray(x.shape, x.dtype)])
-            step.function, step.inputs = Opaque(lambda x, run=run: run(x)[0], FRESH), (x,)
+            step.function, step.inputs = Call(job, ShapedArray(x.shape, x.dtype)), (x,)
     program.drop_dead_steps()
 
 
@@ -191,20 +223,9 @@ def _turn_in_tiles(step: Step, turned: Mapping[Stored, Stored]) -> None:
     place = 1 if step.inputs[0] in turned else 2
     sizes = prod(result.shape[:-2]), *result.shape[-2:]
     job = Job("tiles", (NUMBERS[result.dtype.name], OF_TWO[function.ufunc], *sizes, place))
-    run = caller(job, [ShapedArray(result.shape, result.dtype)])
-
-    step.function = Opaque(_first(run, f"{function.ufunc.__name__}_in_tiles"), FRESH)
+    name = f"{function.ufunc.__name__}_in_tiles"
+    step.function = Call(job, ShapedArray(result.shape, result.dtype), name=name)
     step.inputs = tuple([turned.get(stored, stored) for stored in step.inputs])
-
-
-def _first(run: Callable[..., tuple[np.ndarray, ...]], name: str) -> Callable[..., np.ndarray]:
-    """The function that gives the one result, with a name for the text of programs."""
-
-    def first(*arrays: np.ndarray) -> np.ndarray:
-        return run(*arrays)[0]
-
-    first.__name__ = name
-    return first
 
 
 TRANSPOSES = {transpose_p: _asking(transpose_p, read_in_tiles)}
@@ -250,8 +271,8 @@ def resample(program: Program) -> None:
         sizes = *around(x.shape, axis)[::2], x.shape[axis]
         plan = NUMBERS[x.dtype.name], sizes[0], result.shape[axis], *sizes[1:], len(phases), *map(len, phases)
         each = [value for term in terms for value in (term.start, term.step, int(term.has_all))]
-        run = caller(Job("resample", (*plan, *each)), [ShapedArray(result.shape, result.dtype)])
-        step.function = Opaque(_first(run, "resampled"), FRESH)
+        job = Job("resample", (*plan, *each))
+        step.function = Call(job, ShapedArray(result.shape, result.dtype), name="resampled")
         step.inputs = (x, *[term.weights for term in terms])
     program.drop_dead_steps()
 
@@ -308,3 +329,39 @@ def _shown(x: Stored, axis: int, made: Mapping[Stored, Step]) -> tuple[Stored, i
 
 
 JOINTS = {concatenate_p: _asking(concatenate_p, resample)}
+
+# --- products of several matrices -------------------------------------------------------------------------------------
+#
+# NumPy multiplies one after another, each of them on all threads.
+
+SEVERAL = 4
+OF_EACH, OF_ALL = 1 << 17, 1 << 23  # multiplications: with fewer NumPy has done before threads are at it
+
+
+def several_products(describe: Describe) -> Kernel:
+    """The rule of products: the kernel's, where there are several and it reads the operands as they are in memory."""
+
+    def emit(ctx: Lowering, x: Value, y: Value, **params: Any) -> Any:
+        if x.shape == x.stored.shape and y.shape == y.stored.shape:
+            (left, x_apart), (right, y_apart) = _in_memory(ctx, x), _in_memory(ctx, y)
+            job = describe(*ctx.in_avals, **params, x_strides=x_apart, y_strides=y_apart)
+            if job is not None and _pays(prod(job.plan[11::4]), prod(job.plan[2:5])):
+                return ctx.call(Call(job, ctx.out_aval, name="products"), left, right)
+        return replaced(KIND, dot_general_p)(ctx, x, y, **params)
+
+    return Kernel(emit)
+
+
+def _pays(count: int, multiplications: int) -> bool:
+    return count >= SEVERAL and multiplications >= OF_EACH and count * multiplications >= OF_ALL
+
+
+def _in_memory(ctx: Lowering, x: Value) -> tuple[Value, tuple[int, ...] | None]:
+    """What a value is the transpose of, and how far its elements are apart there; itself, where it is none."""
+    step = ctx.program.producers.get(x.stored)
+    if step is None or not isinstance(step.function, Method) or step.function.name != "transpose":
+        return x, None
+    permutation: Any = step.function.arguments[0]
+    (whole,) = step.inputs
+    apart = [prod(whole.shape[axis + 1 :]) for axis in permutation]
+    return Value(whole, whole.shape), tuple(apart)

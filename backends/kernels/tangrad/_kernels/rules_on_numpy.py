@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING
-from tangrad._kernels.on_numpy import FUNCTIONS, JOINTS, TRANSPOSES, in_double, rule_set
-from tangrad._kernels.vendor_jobs import LINALG, SPECTRA, WINDOWS
+from tangrad._kernels.on_numpy import FUNCTIONS, JOINTS, TRANSPOSES, in_double, rule_set, several_products
+from tangrad._kernels.vendor_jobs import CONTRACTIONS, LINALG, SPECTRA, WINDOWS
 
 functions = rule_set({}, FUNCTIONS)
 structure = rule_set({}, {**TRANSPOSES, **JOINTS})
@@ -13,3 +13,4 @@ ordering = rule_set(SORTING)
 decompositions = rule_set(FACTORS, {each: in_double(each, describe) for each, describe in SPECTRA.items()})
 linalg = rule_set(LINALG)
 windows = rule_set(WINDOWS)
+contractions = rule_set({}, {each: several_products(describe) for each, describe in CONTRACTIONS.items()})
