@@ -49,7 +49,9 @@ def move_axis_p(x: ShapedArray, *, source: int, destination: int) -> ShapedArray
         raise ValueError(f"move_axis: no axes {source} and {destination} in {x.str_short()}")
     shape = list(x.shape)
     shape.insert(destination, shape.pop(source))
-    return x.plain.update(shape=tuple(shape), weak_type=False)
+    if not isinstance(x, ShapedArray):  # the type of a reference: the result is one to the same array
+        return x.update(shape=tuple(shape))
+    return ShapedArray(tuple(shape), x.dtype)
 
 
 @batching.primitive(name="broadcast_axis")
