@@ -1,6 +1,7 @@
 """Libraries by others: oneMKL and oneDNN, where they are installed, give what the backends give."""
 
 import ctypes
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
@@ -184,6 +185,22 @@ def test_factors_of_symmetric_matrices(backend, libraries, shape, dtype):
         )
     gradient = tangrad.grad(lambda x: np.sum(np.log(np.linalg.eigvalsh(x))))
     assert_close(*both(libraries, gradient, x), 30 * tolerance)
+
+
+@pytest.mark.parametrize(("dtype", "scales"), [("float32", (1e-30, 1e30)), ("float64", (1e-290, 1e290))])
+def test_eigenvectors_of_one_matrix(backend, libraries, dtype, scales):
+    """Of several parts, the last of them small; of numbers whose squares are none; of one triangle."""
+    for size, scale, lower in itertools.product((128, 150, 300), (1, *scales), ("L", "U")):
+        x = draw(size, size, dtype=dtype)
+        x = (x + x.T) * numpy.asarray(scale, dtype)
+        solve = lambda x, lower=lower: np.linalg.eigh(x, UPLO=lower, symmetrize_input=False)
+        half = numpy.tril(x) if lower == "L" else numpy.triu(x)
+        values, vectors = both(libraries, solve, half, kernel="eigh")[0]
+        tolerance = 3e-5 if dtype == "float32" else 1e-12
+        unscaled, wide = x.astype("longdouble") / scale, vectors.astype("longdouble")
+        largest = numpy.linalg.norm(unscaled.astype("float64"), 2)
+        assert abs(unscaled @ wide - wide * (values / numpy.longdouble(scale))).max() < tolerance * largest
+        assert abs(wide.T @ wide - numpy.eye(size)).max() < tolerance
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

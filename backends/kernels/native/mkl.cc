@@ -22,6 +22,16 @@
     const int*, int*)                                                                                                \
   X(dsyevd, void, const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,     \
     const int*, int*)                                                                                                \
+  X(ssytrd, void, const char*, const int*, float*, const int*, float*, float*, float*, float*, const int*, int*)     \
+  X(dsytrd, void, const char*, const int*, double*, const int*, double*, double*, double*, double*, const int*, int*) \
+  X(sstedc, void, const char*, const int*, float*, float*, float*, const int*, float*, const int*, int*, const int*, \
+    int*)                                                                                                            \
+  X(dstedc, void, const char*, const int*, double*, double*, double*, const int*, double*, const int*, int*,         \
+    const int*, int*)                                                                                                \
+  X(sormtr, void, const char*, const char*, const char*, const int*, const int*, const float*, const int*,           \
+    const float*, float*, const int*, float*, const int*, int*)                                                      \
+  X(dormtr, void, const char*, const char*, const char*, const int*, const int*, const double*, const int*,          \
+    const double*, double*, const int*, double*, const int*, int*)                                                   \
   X(sgesdd, void, const char*, const int*, const int*, float*, const int*, float*, float*, const int*, float*,       \
     const int*, float*, const int*, int*, int*)                                                                      \
   X(dgesdd, void, const char*, const int*, const int*, double*, const int*, double*, double*, const int*, double*,   \
@@ -132,20 +142,27 @@ template <>
 struct Lapack<float> {
   static constexpr auto cholesky = &Functions::spotrf;
   static constexpr auto symmetric = &Functions::ssyevd;
+  static constexpr auto to_tridiagonal = &Functions::ssytrd;
+  static constexpr auto of_tridiagonal = &Functions::sstedc;
+  static constexpr auto reflect = &Functions::sormtr;
   static constexpr auto singular = &Functions::sgesdd;
 };
 template <>
 struct Lapack<double> {
   static constexpr auto cholesky = &Functions::dpotrf;
   static constexpr auto symmetric = &Functions::dsyevd;
+  static constexpr auto to_tridiagonal = &Functions::dsytrd;
+  static constexpr auto of_tridiagonal = &Functions::dstedc;
+  static constexpr auto reflect = &Functions::dormtr;
   static constexpr auto singular = &Functions::dgesdd;
 };
 
 // Several matrices at once, each on one thread; large ones one at a time, on all: of small ones threads wait for each other
 // longer than they work. `factor` returns whether there was enough memory.
+constexpr int64_t kLarge = int64_t{1} << 18;
+
 template <typename Factor>
 int each_matrix(int64_t count, int64_t elements, const Factor& factor) {
-  constexpr int64_t kLarge = int64_t{1} << 18;
   std::atomic<bool> failed{false};
   const auto body = [&](int64_t i) {
     if (!factor(i)) failed.store(true);
@@ -200,9 +217,86 @@ void transpose_in_place(T* x, int64_t size) {
         for (int64_t j = column; j < std::min(i, column + kBlock); ++j) std::swap(x[i * size + j], x[j * size + i]);
 }
 
+// Of one matrix what `symmetric` does, in its three steps, of which the last is parted: eigenvectors of the tridiagonal
+// matrix become those of the matrix, a few of them on each thread. The matrix is lost. Returns LAPACK's `info`, 0 for
+// success, or -1 where there was not enough memory.
+template <typename T>
+int decompose_in_steps(const char* triangle, int size, T* matrix, T* values, T* vectors, T* work, int* numbers) {
+  constexpr int kEach = 128;
+  const int integers = 3 + 5 * size, length = 1 + 4 * size + size * size;
+  T *beside = work, *reflectors = beside + size, *room = reflectors + size;
+  // What is very small or large is brought nearer to 1, as there are squares.
+  T greatest = 0;
+  for (int64_t i = 0; i < int64_t{size} * size; ++i) greatest = std::max(greatest, std::abs(matrix[i]));
+  const T least = std::sqrt(std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon());
+  const T factor = greatest > 0 && greatest < least ? least / greatest : greatest > 1 / least ? 1 / least / greatest : 1;
+  if (factor != 1)
+    for (int64_t i = 0; i < int64_t{size} * size; ++i) matrix[i] *= factor;
+  int info;
+  {
+    const Threads one(1);
+    (functions.*Lapack<T>::to_tridiagonal)(triangle, &size, matrix, &size, values, beside, reflectors, room, &length,
+                                           &info);
+    if (info == 0)
+      (functions.*Lapack<T>::of_tridiagonal)("I", &size, values, beside, vectors, &size, room, &length, numbers,
+                                             &integers, &info);
+  }
+  if (info != 0) return info;
+  std::atomic<int> worst{0};
+  parallel((size + kEach - 1) / kEach, [&](int64_t part) {
+    const Threads one(1);
+    const int first = static_cast<int>(part) * kEach, count = std::min(kEach, size - first);
+    int status, enough = -1;
+    T best;
+    const auto reflect = [&](T* space) {
+      (functions.*Lapack<T>::reflect)("L", triangle, "N", &size, &count, matrix, &size, reflectors,
+                                      vectors + int64_t{first} * size, &size, space, &enough, &status);
+    };
+    reflect(&best);
+    enough = static_cast<int>(best);
+    std::unique_ptr<T[]> space(new (std::nothrow) T[enough]);
+    if (space == nullptr) return worst.store(-1);
+    reflect(space.get());
+    if (status != 0) worst.store(status);
+  });
+  if (factor != 1)
+    for (int i = 0; i < size; ++i) values[i] /= factor;
+  return worst.load();
+}
+
+template <typename T>
+void transpose(const T* x, int64_t size, T* y) {
+  constexpr int64_t kBlock = 32;
+  for (int64_t row = 0; row < size; row += kBlock)
+    for (int64_t column = 0; column < size; column += kBlock)
+      for (int64_t i = row; i < std::min(size, row + kBlock); ++i)
+        for (int64_t j = column; j < std::min(size, column + kBlock); ++j) y[i * size + j] = x[j * size + i];
+}
+
+template <typename T>
+int eigenvectors_of_one(int size, bool lower, const T* x, T* vectors, T* values) {
+  const int64_t whole = int64_t{size} * size, length = 1 + 6 * int64_t{size} + 2 * whole;
+  std::unique_ptr<T[]> work(new (std::nothrow) T[length]);
+  std::unique_ptr<int[]> numbers(new (std::nothrow) int[3 + 5 * size]);
+  if (work == nullptr || numbers == nullptr) return 1;
+  std::memcpy(vectors, x, whole * sizeof(T));
+  int info = 1;
+  if (!has_nan(vectors, whole))
+    info = decompose_in_steps(lower ? "U" : "L", size, vectors, values, work.get(), work.get() + whole, numbers.get());
+  if (info == -1) return 1;
+  if (info != 0) {
+    fill_with_nan(vectors, whole);
+    fill_with_nan(values, size);
+  } else {
+    transpose(work.get(), size, vectors);
+  }
+  return 0;
+}
+
 template <typename T>
 int eigenvectors(int64_t count, int size, bool lower, const T* x, T* vectors, T* values) {
   const int64_t whole = int64_t{size} * size;
+  if (count == 1 && whole <= kLarge) return eigenvectors_of_one(size, lower, x, vectors, values);
   const int length = 1 + 6 * size + 2 * whole, integers = 3 + 5 * size;
   return each_matrix(count, whole, [=](int64_t i) {
     std::unique_ptr<T[]> work(new (std::nothrow) T[length]);
