@@ -447,6 +447,9 @@ def test_functions_for_the_shape_of_a_mesh_take_arrays_on_any(wrap: Callable[...
                 tangrad.jit(lambda a: mapped(a))(moved)
         else:
             assert mapped(moved).sharding.mesh.devices.tolist() == last.devices.tolist()
+            assert constrained(moved).sharding.mesh.devices.tolist() == last.devices.tolist()
+            with pytest.raises(ValueError, match="and that of the array is"):
+                lax.with_sharding_constraint(moved, NamedSharding(AbstractMesh((4,), ("x",)), P("x")))
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit], ids=["eager", "jit"])

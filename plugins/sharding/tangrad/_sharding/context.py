@@ -67,18 +67,20 @@ def use_mesh(mesh: Mesh) -> AbstractContextManager[None]:
     return mesh_in_use(mesh)
 
 
-def on_devices(shape: AbstractMesh, what: str) -> Mesh:
-    """The mesh in use, or where none is one of the first devices; arrays on others are refused when they come.
+def on_devices(shape: AbstractMesh, what: str, array: object = None) -> Mesh:
+    """The mesh in use; where none is that of an array, or else one of the first devices, to which others are refused.
 
     Raises ValueError, naming `what` wants it, unless it has this shape, and where there are fewer devices.
     """
-    mesh = current_mesh()
+    mesh, used = current_mesh(), "the mesh in use"
+    own = getattr(getattr(array, "user_sharding", None), "mesh", None)
+    if mesh.empty and isinstance(own, Mesh):
+        mesh, used = own, "that of the array"
     if mesh.empty:
         return Mesh(first_devices(shape, what), shape.axis_names, shape.axis_types)
     if mesh.shape_tuple != shape.shape_tuple:
         raise ValueError(
-            f"{what} is for a mesh of the shape of {shape}, and the mesh in use is {mesh}; set one: with "
-            f"tangrad.set_mesh(...)"
+            f"{what} is for a mesh of the shape of {shape}, and {used} is {mesh}; set one: with tangrad.set_mesh(...)"
         )
     return mesh
 

@@ -71,7 +71,9 @@ def placed_by(name: str, x: object, shardings: object, anew: bool) -> PyTree:
     for position, (leaf, target) in enumerate(zip(leaves, targets)):
         if target is not None:
             where = f"{name}: x{keystr(tree.leaves_with_path(x)[position][0])}"
-            leaf = _placed_by(leaf, as_sharding(target, name), where, anew)
+            named = isinstance(target, NamedSharding)  # by the shape of a mesh it may be that of the array
+            sharding = target.to_sharding(name, leaf) if named else as_sharding(target, name)
+            leaf = _placed_by(leaf, sharding, where, anew)
         found.append(leaf)
     return structure.unflatten(found)
 

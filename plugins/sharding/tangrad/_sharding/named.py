@@ -387,12 +387,12 @@ class NamedSharding(Sharding):
         return self.update(spec=self.spec.update(entries))
 
     def constrain(self, value: ArrayLike) -> Array:
-        return constrained(value, self.to_sharding("a sharding"))
+        return constrained(value, self.to_sharding("a sharding", value))
 
-    def to_sharding(self, what: str) -> NamedSharding:
+    def to_sharding(self, what: str, array: object = None) -> NamedSharding:
         if not isinstance(self.mesh, AbstractMesh):
             return self
-        return NamedSharding(on_devices(self.mesh, f"{what}: {self}"), self.spec, memory_kind=self.memory_kind)
+        return NamedSharding(on_devices(self.mesh, f"{what}: {self}", array), self.spec, memory_kind=self.memory_kind)
 
     def abstract(self) -> NamedSharding:
         """The same by the shape of the mesh."""
