@@ -340,3 +340,16 @@ def test_a_handled_error_keeps_no_frames_alive():
         assert references[0]() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("transformation", [tangrad.jit, tangrad.grad, tangrad.vmap, tangrad.checkpoint])
+def test_attributes_of_a_function_that_are_names_of_its_wrapper(transformation):
+    """A counter of traces that a decorator leaves on a function is no obstacle to transforming it."""
+
+    def double(x):
+        return 2 * x
+
+    double.trace_count, double.mark = {"count": 0}, "own"
+    wrapped = transformation(double)
+    assert wrapped.mark == "own" and wrapped.__wrapped__ is double
+    assert float(tangrad.numpy.ravel(wrapped(tangrad.numpy.ones(1) if transformation is tangrad.vmap else 1.0))[0]) == 2

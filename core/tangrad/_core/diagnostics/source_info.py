@@ -261,7 +261,7 @@ def copy_identity(wrapper: Function, function: Callable[..., object]) -> Functio
     vars(wrapper)["__wrapped__"] = function  # inspect.signature follows it
     for name, value in getattr(function, "__dict__", {}).copy().items():  # others may add to it: its boundary
         if name[0] != "_" and name not in wrapper.__dict__:
-            setattr(wrapper, name, value)
+            vars(wrapper)[name] = value  # not setattr: the wrapper's class may have a property of that name
     return wrapper
 
 
