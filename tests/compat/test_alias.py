@@ -353,6 +353,18 @@ def test_what_packages_take_from_elsewhere():
         assert trace_state_clean() and not seen[0][0] and seen[0][1] != get_opaque_trace_state()
         assert get_opaque_trace_state() == get_opaque_trace_state()
 
+        def with_references(x):
+            states = [get_opaque_trace_state()]
+            ref = jax.new_ref(x)  # a trace for references comes on top of that of the function
+            states.append(get_opaque_trace_state())
+            ref[...] = jax.vmap(lambda y: states.append(get_opaque_trace_state()) or y + 1)(ref[...])
+            states.append(get_opaque_trace_state())
+            assert states[0] == states[1] == states[3] != states[2], states
+            return ref[...]
+
+        for transformed in (with_references, jax.jit(with_references), jax.vmap(with_references)):
+            assert transformed(jax.numpy.zeros((2, 3))).sum() == 6
+
         check_grads(lambda x: jnp.sin(x) * x, (jnp.arange(1.0, 3.0),), order=2)
         bad = jax.custom_jvp(jnp.sin)
         bad.defjvp(lambda primals, tangents: (bad(*primals), tangents[0]))
@@ -584,5 +596,36 @@ def test_the_settings_object_is_there_whatever_is_imported_first():
         assert dtypes.canonicalize_dtype("float64", allow_extended_dtype=True) == "float32"
         from jax.experimental.sparse.util import CuSparseEfficiencyWarning
         assert issubclass(CuSparseEfficiencyWarning, Warning)
+        """
+    )
+
+
+def test_flags_of_absl_have_their_defaults_where_a_program_uses_them():
+    run(
+        """
+        import sys
+        from types import ModuleType
+
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+
+        class Flags:  # as absl's: they have no values before they have seen a command line
+            seen = []
+
+            def is_parsed(self):
+                return bool(self.seen)
+
+            def __call__(self, argv, known_only=False):
+                assert known_only
+                self.seen.append(argv)
+
+        jax.config.parse_flags_with_absl()  # a program without absl
+        sys.modules["absl.flags"] = flags = ModuleType("absl.flags")
+        flags.FLAGS = Flags()
+        sys.argv = ["program", "--its_own"]
+        jax.config.parse_flags_with_absl()
+        jax.config.parse_flags_with_absl()
+        assert Flags.seen == [["program"]], Flags.seen
         """
     )

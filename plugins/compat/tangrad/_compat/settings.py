@@ -8,6 +8,7 @@ the reason. Others make nothing but a difference in speed, in JAX: their values 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -309,7 +310,13 @@ class Config:
         tangrad.config.update(name, value)
 
     def parse_flags_with_absl(self) -> None:
-        """Do nothing: settings are not read from the command line, in which programs for absl may have them."""
+        """Give absl's flags their defaults, where the program uses them: tests ask them for folders without a `main`.
+
+        Settings are not read from the command line.
+        """
+        flags: Any = sys.modules.get("absl.flags")
+        if flags is not None and not flags.FLAGS.is_parsed():
+            flags.FLAGS([*sys.argv[:1], ""][:1], known_only=True)
 
     def config_with_absl(self) -> None:
         """Do nothing, as `parse_flags_with_absl`: no flags of absl stand for settings."""

@@ -50,6 +50,9 @@ class References(Trace):
     """
 
     __slots__ = ("last", "parent")
+    is_interposed = (
+        True  # it comes with the first reference, in the midst of a function: the level is that of its parent
+    )
     parent: Trace
     last: bool
 

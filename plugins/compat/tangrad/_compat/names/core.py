@@ -167,7 +167,10 @@ class OpaqueTraceState:
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
     """Something to find out with, later, whether the current trace is still the same."""
-    return OpaqueTraceState(current_trace())
+    trace: Any = current_trace()
+    while getattr(trace, "is_interposed", False):  # as that of references, which the first one puts on top
+        trace = trace.parent
+    return OpaqueTraceState(trace)
 
 
 @contextmanager
