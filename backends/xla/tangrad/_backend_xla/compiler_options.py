@@ -52,10 +52,10 @@ def with_effort(extra: Mapping[str, Any], platform: str) -> dict[str, object]:
     return {**usual, **extra.get("compiler_options", {})}
 
 
-def for_module(module: Module, options: dict[str, object] | None) -> dict[str, object] | None:
-    """The options of a module for one device: those given, and what the calls of regions in it make worth while."""
-    small = module.kept_calls and module.platform == "cpu" and not (module.has_large_products or is_untested(VERSION))
-    return {**UNPLANNED_PRODUCTS, **(options or {})} if small else options
+def for_calls(module: Module, options: dict[str, object] | None) -> dict[str, object] | None:
+    """The options of a module with calls of regions: those given, and what small products make worth while."""
+    plans = module.has_large_products or is_untested(VERSION)
+    return options if plans else {**UNPLANNED_PRODUCTS, **(options or {})}
 
 
 def with_extra(options: CompileOptions, extra: Params) -> CompileOptions:

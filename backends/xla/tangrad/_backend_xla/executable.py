@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, settings
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.calls import in_turns, make_execute, wrapped
-from tangrad._backend_xla.compiler_options import explain, for_module, warn_of_calls, with_effort, with_extra
+from tangrad._backend_xla.compiler_options import explain, for_calls, warn_of_calls, with_effort, with_extra
 from tangrad._backend_xla.jaxlib_api import bytecode, physical_aval
 from tangrad._backend_xla.lowering import Module, lower_to_module
 from tangrad._backend_xla.manual import AxisEnvironment
@@ -354,12 +354,12 @@ class Runner:
             if self._closed is None:
                 raise RuntimeError(f"{self.options.name} was compiled for one device, and cannot run on {device}")
             module = _lower(self.backend, self._closed, self.options, device.platform)
-        closed = self._closed
+        closed, given = self._closed, self.overrides(device.platform)
         options = jaxlib_api.make_compile_options(
             [[device.raw]],
             len(self.in_avals),
             len(self.out_avals),
-            overrides=for_module(module, self.overrides(device.platform)),
+            overrides=for_calls(module, given) if module.kept_calls else given,
             cuda_data_folder=gpus.cuda_data_folder() if device.platform == "cuda" else None,
         )
         self._keep_alive.extend(module.keep_alive)
