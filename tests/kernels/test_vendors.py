@@ -219,6 +219,24 @@ def test_singular_values(backend, libraries, shape, dtype):
     assert_close(*both(libraries, lambda x: np.linalg.svd(x, compute_uv=False), x, kernel="svd"), tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_results_are_the_same_wherever_arrays_are(libraries, dtype):
+    """From call to call NumPy's arrays begin at other places, and so do the library's."""
+    square = draw(200, 200, dtype=dtype)
+    program = tangrad.jit(lambda x: (np.linalg.eigh(x @ x.T), np.linalg.svd(x), np.fft.fft(x.reshape(-1))))
+    with libraries(), tangrad.use_backend("numpy"), tangrad.enable_x64(True):
+        found = []
+        for offset in (0, 16, 32, 48, 0):
+            room = numpy.empty(square.nbytes + 128, "uint8")
+            start = -room.ctypes.data % 64 + offset
+            given = room[start : start + square.nbytes].view(dtype).reshape(square.shape)
+            given[...] = square
+            found.append([numpy.array(leaf) for leaf in tangrad.tree.leaves(program(given))])
+    for results in found[1:]:
+        for ours, first in zip(results, found[0], strict=True):
+            assert numpy.array_equal(ours, first)
+
+
 @pytest.mark.parametrize("value", [numpy.nan, numpy.inf])
 def test_matrices_that_have_no_factors_become_nan(backend, libraries, value):
     x = positive(2, 100, 100, dtype="float32")

@@ -31,6 +31,8 @@ FILES = {
 OPTIONAL = frozenset({"omp_get_max_threads", "omp_set_num_threads"})
 # Of oneMKL: what it returns where integers have 32 bits, and how its own threads are started. GNU's wait asleep.
 _INTEGERS_OF_32_BITS, _SEQUENTIAL, _GNU = 0, 1, 3
+# The last digits of its results do not depend on where arrays are in memory: factors took no longer that way.
+_WHEREVER_ARRAYS_ARE = 2
 _logger = logging.getLogger("tangrad.kernels")
 
 
@@ -85,6 +87,7 @@ def _is_configured(mkl: ctypes.CDLL) -> bool:
         else:
             mkl.MKL_Set_Threading_Layer(_GNU)
     if mkl.MKL_Set_Interface_Layer(_INTEGERS_OF_32_BITS) == _INTEGERS_OF_32_BITS:
+        mkl.MKL_CBWR_Set(_WHEREVER_ARRAYS_ARE)
         return True
     _logger.info("oneMKL is not used: this process calls it with integers of 64 bits")
     return False
