@@ -12,7 +12,7 @@ from tangrad._jit import settings
 from tangrad._jit.regions import program_pass
 from tangrad.core import backend_names
 from tangrad.random import fold_in, key, normal
-from tests.transformations.test_regions import assert_close, batch, chained, layer, weights
+from tests.transformations.test_regions import assert_close, batch, chained, layer, weights, whole_of
 
 
 @tangrad.custom_jvp
@@ -111,7 +111,7 @@ def made(description):
 
 def check_program(description):
     function, args = made(description)
-    whole = tangrad.jit(function, compile_regions=False)(*args)
+    whole = whole_of(function)(*args)
     assert_close(tangrad.jit(function, compile_regions="always")(*args), whole)
 
 
@@ -219,7 +219,7 @@ def test_what_regions_hand_on_is_not_overwritten(backend, name):
 
     with tangrad.use_backend(backend):
         function, x = tangrad.value_and_grad(program), batch()
-        whole = tangrad.jit(function, compile_regions=False)(x)
+        whole = whole_of(function)(x)
         assert_close(tangrad.jit(function, compile_regions="always")(x), whole)
 
 

@@ -76,7 +76,7 @@ def on_devices(shape: AbstractMesh, what: str, array: object = None) -> Mesh:
     own = getattr(getattr(array, "user_sharding", None), "mesh", None)
     if mesh.empty and isinstance(own, Mesh):
         mesh, used = own, "that of the array"
-    if mesh.empty:
+    if mesh.empty and shape.axis_names:
         return Mesh(first_devices(shape, what), shape.axis_names, shape.axis_types)
     if mesh.shape_tuple != shape.shape_tuple:
         raise ValueError(
