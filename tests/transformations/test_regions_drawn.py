@@ -12,7 +12,7 @@ from tangrad._jit import settings
 from tangrad._jit.regions import program_pass
 from tangrad.core import backend_names
 from tangrad.random import fold_in, key, normal
-from tests.transformations.test_regions import assert_close, batch, chained, layer, weights, whole_of
+from tests.transformations.test_regions import assert_as_whole, assert_close, batch, chained, layer, weights
 
 
 @tangrad.custom_jvp
@@ -111,8 +111,7 @@ def made(description):
 
 def check_program(description):
     function, args = made(description)
-    whole = whole_of(function)(*args)
-    assert_close(tangrad.jit(function, compile_regions="always")(*args), whole)
+    assert_as_whole(function, *args)
 
 
 PARTS, PROGRAMS = 50, 40
@@ -219,7 +218,7 @@ def test_what_regions_hand_on_is_not_overwritten(backend, name):
 
     with tangrad.use_backend(backend):
         function, x = tangrad.value_and_grad(program), batch()
-        whole = whole_of(function)(x)
+        whole = tangrad.jit(function, compile_regions=False)(x)
         assert_close(tangrad.jit(function, compile_regions="always")(x), whole)
 
 
