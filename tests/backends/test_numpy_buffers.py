@@ -1,6 +1,7 @@
-"""Generated programs write over dead arrays, and never over living ones: random programs, compiled and step by step."""
+"""Programs write over dead arrays, and never over living ones; parts of arrays are computed in threads, each once."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import hypothesis
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 import tangrad
 from tangrad import lax
 from tangrad import numpy as tnp
-from tangrad._backend_numpy import blocks, select, simplify
+from tangrad._backend_numpy import blocks, select, simplify, threads
 from tangrad._backend_numpy.executable import array_function_into
 from tangrad._backend_numpy.functions import UNKNOWN
 from tangrad._backend_numpy.kernels import composed
@@ -383,3 +384,101 @@ def test_which_carries_are_overwritten(body, overwritten):
         count = len(tangrad.tree.leaves(init))
         *_, found = array_function_into(closed, range(count, len(closed.out_avals)), [(k, k) for k in range(count)])
     assert found == overwritten
+
+
+# --- threads -------------------------------------------------------------------------------------------------------
+
+
+def each_once(parts: range, count: int) -> list[int]:
+    done: list[int] = []
+    with threads.numpy_threads(count):
+        threads.share(done.extend, parts)
+    return done
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_each_part_is_done_once(count: int) -> None:
+    for parts in (range(0), range(1), range(2), range(0, 1_000, 7)):
+        assert sorted(each_once(parts, count)) == list(parts)
+
+
+def test_parts_are_done_in_several_threads() -> None:
+    meeting = threading.Barrier(3)
+
+    def work(parts: Iterable[int]) -> None:
+        for _ in parts:
+            meeting.wait(120)  # which one thread alone never leaves
+
+    with threads.numpy_threads(3):
+        threads.share(work, range(3))
+
+
+def test_parts_of_parts_are_not_parted() -> None:
+    counts: list[int] = []
+
+    def work(parts: Iterable[int]) -> None:
+        for _ in parts:
+            counts.append(threads.count())
+            threads.share(lambda inner: counts.extend([-part for part in inner]), range(2))
+
+    with threads.numpy_threads(2):
+        threads.share(work, range(3))
+        assert threads.count() == 2
+    assert sorted(counts) == [-1, -1, -1, 0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_a_part_raises_is_raised(count: int) -> None:
+    def work(parts: Iterable[int]) -> None:
+        for part in parts:
+            if part >= 3:
+                raise ValueError(f"part {part}")
+
+    with threads.numpy_threads(count):
+        with pytest.raises(ValueError, match="part 3"):
+            threads.share(work, range(20))
+        assert threads.count() == count
+
+
+def test_an_interrupt_ends_all_threads() -> None:
+    caller, begun, done = threading.get_ident(), threading.Event(), threading.Event()
+
+    def work(parts: Iterable[int]) -> None:
+        for _ in parts:
+            if threading.get_ident() == caller:
+                assert begun.wait(120)
+                raise KeyboardInterrupt
+            begun.set()
+            done.set()
+
+    with threads.numpy_threads(2), pytest.raises(KeyboardInterrupt):
+        threads.share(work, range(1_000))
+    assert done.is_set()
+
+
+def test_parts_report_no_floating_point_errors(recwarn: pytest.WarningsRecorder) -> None:
+    def work(parts: Iterable[int]) -> None:
+        for _ in parts:
+            np.log(np.zeros(3))
+            meeting.wait(120)
+
+    meeting = threading.Barrier(2)
+    with threads.numpy_threads(2), np.errstate(all="ignore"):
+        threads.share(work, range(2))
+    assert not recwarn
+
+
+def test_threads_that_compute_at_once_share_the_pool() -> None:
+    run, x = tangrad.jit(tnp.cumsum, backend="numpy"), np.linspace(0, 1, 300_001, dtype="float32")
+    expected, found = np.asarray(run(x)).tobytes(), []
+
+    def compute() -> None:
+        with threads.numpy_threads(3):
+            found.extend([np.asarray(run(x)).tobytes() == expected for _ in range(5)])
+
+    callers = [threading.Thread(target=compute) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert found == [True] * 20

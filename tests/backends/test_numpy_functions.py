@@ -404,3 +404,28 @@ def test_factors_of_large_matrices_with_and_without_scipy(monkeypatch, dtype):
         assert np.array_equal(np.isnan(one), np.isnan(other)) and not np.triu(one, 1)[:1].any()
         np.testing.assert_allclose(one, other, rtol=0, atol=2 * np.spacing(np.abs(found[0][0]).max()))
     assert np.isnan(found[0][1][1]).any() and not np.isnan(found[0][1][[0, 2]]).any()
+
+
+# --- the greatest elements -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "float16", "int64"])
+@pytest.mark.parametrize("k", [1, 7, 40])
+def test_top_k_of_long_rows_is_that_of_a_sorted_row(dtype: str, k: int) -> None:
+    rng = np.random.default_rng(k)
+    rows = [np.round(rng.normal(size=size), 2) for size in (100_003, 60_000)]
+    rows += [np.zeros(50_000), np.arange(50_001), -np.arange(60_000.0)]
+    if np.dtype(dtype).kind == "f":
+        signed, gaps, crowd = np.zeros(60_000), rows[1].copy(), rows[1].copy()
+        signed[::3], gaps[[5, 40_000]], crowd[:30_000] = -0.0, [np.nan, np.inf], 1e4
+        rows += [signed, gaps, crowd, np.full(50_000, -np.inf)]
+    for row in rows:
+        with np.errstate(all="ignore"), enable_x64(True):
+            x = row.astype(dtype)
+            found, positions = jit(lambda x: lax.top_k(x, k), backend="numpy")(x)
+        keys = x.view(f"i{x.itemsize}").tolist() if x.dtype.kind == "f" else x.tolist()
+        least = -(2 ** (8 * x.itemsize - 1))
+        order = [least - key - 1 if x.dtype.kind == "f" and key < 0 else key for key in keys]
+        expected = sorted(range(len(x)), key=lambda place: (-order[place], place))[:k]
+        assert np.asarray(positions).tolist() == expected
+        np.testing.assert_array_equal(np.asarray(found), x[expected])

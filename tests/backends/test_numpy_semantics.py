@@ -1,6 +1,9 @@
-"""Elementwise primitives on NumPy mean what they mean on XLA, in the corners too."""
+"""Primitives on NumPy mean what they mean on XLA, in the corners too, and in however many threads."""
 
 import math
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tangrad
+import tangrad.numpy as tnp
+from tangrad._backend_numpy import threads
+from tangrad._backend_numpy.lower import fft
 from tangrad.core import literal
 
 from .numpy_support import put, same
@@ -315,3 +322,95 @@ def test_nothing_warns() -> None:
         warnings.simplefilter("error")
         for operation in operations:
             operation()
+
+
+# --- threads -------------------------------------------------------------------------------------------------------
+
+
+def draws(*shape: int, dtype: Any = "float32") -> np.ndarray:
+    """Normal numbers, some of them equal or 0, with an infinity and a NaN."""
+    x = np.random.default_rng(sum(shape)).normal(size=shape)
+    x = np.round(x, 2) if np.dtype(dtype).kind in "fc" else np.round(100 * x)
+    return x.astype(dtype)
+
+
+def places(count: int, below: int, least: int = 0) -> np.ndarray:
+    return np.random.default_rng(count).integers(least, below, count).astype("int32")
+
+
+PARTED: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
+    "cumsum": (tnp.cumsum, (draws(300_001),)),
+    "cumsum of float64": (tnp.cumsum, (draws(200_000, dtype="float64"),)),
+    "cumsum along axis 0": (lambda x: tnp.cumsum(x, 0), (draws(1_500, 301),)),
+    "cumsum of planes": (lambda x: tnp.cumsum(x, 1), (draws(5, 1_100, 70),)),
+    "cumlogsumexp": (tangrad.lax.cumlogsumexp, (draws(70, 1_001),)),
+    "gather": (lambda x, i: x[i], (draws(1_000), places(100_003, 1_000))),
+    "gather of rows": (lambda x, i: x[i], (draws(1_000, 3, dtype="complex64"), places(50_000, 1_000))),
+    "gather out of bounds": (lambda x, i: x[i], (draws(1_000), places(50_000, 1_010, -1_005))),
+    "transposed": (lambda x: x + x.T, (draws(1_100, 1_100),)),
+    "searchsorted": (tnp.searchsorted, (np.sort(draws(1_000)), draws(100_000))),
+    "bincount": (lambda i: tnp.bincount(i, length=100), (places(200_001, 110, -3),)),
+    "histogram": (lambda x: tnp.histogram(x, 10)[0], (draws(150_001),)),
+    "uniform": (lambda: tangrad.random.uniform(tangrad.random.key(3), (100_003,)), ()),
+    "normal": (lambda: tangrad.random.normal(tangrad.random.key(3), (333, 333)), ()),
+    "bits": (lambda: tangrad.random.bits(tangrad.random.key(3), (100_000,), "uint8"), ()),
+    "fft": (tnp.fft.fft, (draws(7, 20_000, dtype="complex64"),)),
+    "fft along axis 0": (lambda x: tnp.fft.fft(x, axis=0), (draws(400, 401),)),
+    "fft of more": (lambda x: tnp.fft.ifft(x, 500), (draws(400, 401, dtype="complex128"),)),
+    "rfft2": (tnp.fft.rfft2, (draws(3, 300, 201),)),
+    "rfftn": (lambda x: tnp.fft.rfftn(x, (20, 90, 31)), (draws(3, 20, 100, 30, dtype="float64"),)),
+    "irfft2": (lambda x: tnp.fft.irfft2(x, (300, 501)), (draws(300, 251, dtype="complex64"),)),
+    "fft2": (tnp.fft.fft2, (draws(600, 300, dtype="complex64"),)),
+}
+
+
+@pytest.fixture
+def numpy_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fft, "_scipy", lambda: None)
+
+
+@pytest.mark.parametrize("name", PARTED)
+def test_results_do_not_depend_on_the_number_of_threads(name: str, numpy_alone: None) -> None:
+    function, arguments = PARTED[name]
+    with tangrad.enable_x64(True):
+        run = tangrad.jit(function, backend="numpy")
+        with threads.numpy_threads(1):
+            alone = np.asarray(run(*arguments))
+        for count in (2, 3):
+            with threads.numpy_threads(count):
+                assert np.asarray(run(*arguments)).tobytes() == alone.tobytes()
+
+
+@pytest.mark.parametrize("transform", ["fft2", "ifft2", "rfft2", "fft", "rfft"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_transforms_in_threads_are_numpys(transform: str, dtype: str, numpy_alone: None) -> None:
+    if transform.startswith("r") and dtype.startswith("c"):
+        dtype = "float32"
+    x = draws(3, 301, 256, dtype=dtype)
+    x = x if transform.startswith("r") else x.astype(np.result_type(dtype, "complex64"))
+    with tangrad.enable_x64(True), threads.numpy_threads(3):
+        found = tangrad.jit(getattr(tnp.fft, transform), backend="numpy")(x)
+    same(found, getattr(np.fft, transform)(x))
+
+
+FORKING = """
+import os
+from tangrad._backend_numpy import threads
+
+def parts_done():
+    done = []
+    with threads.numpy_threads(3):
+        threads.share(done.extend, range(9))
+    return len(done)
+
+assert parts_done() == 9
+child = os.fork()
+if child == 0:
+    os._exit(parts_done())
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX's")
+def test_a_child_of_fork_starts_threads_of_its_own() -> None:
+    subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING], check=True, timeout=300)

@@ -12,12 +12,13 @@ transposed each element is in another page of memory. What fits the nearer cache
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from tangrad._backend_numpy import threads
 from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, Function, Method, Ufunc
 from tangrad._backend_numpy.program import Program, Shape, Step, Stored
 
@@ -195,14 +196,18 @@ class Tiles(Ufunc):
         """The result, which is `out` if there is one."""
         out = np.empty(self.shape, self.dtype) if out is None else out
         arrays = [*[np.broadcast_to(operand, self.shape) for operand in operands], out]
-        part = [slice(None)] * len(self.shape)
-        for first in range(0, self.shape[self.axis], TILE):
-            part[self.axis] = slice(first, first + TILE)
-            for second in range(0, self.shape[-1], TILE):
-                part[-1] = slice(second, second + TILE)
-                tile = tuple(part)
-                *inputs, result = [array[tile] for array in arrays]
-                self.ufunc(*inputs, out=result)
+
+        def compute(starts: Iterable[int]) -> None:
+            part = [slice(None)] * len(self.shape)
+            for first in starts:
+                part[self.axis] = slice(first, first + TILE)
+                for second in range(0, self.shape[-1], TILE):
+                    part[-1] = slice(second, second + TILE)
+                    tile = tuple(part)
+                    *inputs, result = [array[tile] for array in arrays]
+                    self.ufunc(*inputs, out=result)
+
+        threads.share(compute, range(0, self.shape[self.axis], TILE))
         return out
 
 

@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, NATURES, UNKNOWN, VIEW
-from tangrad.core import Primitive, RuleSet
+from tangrad.core import DerivedRule, Primitive, RuleKind, RuleSet, decomposition_jaxpr
 
 if TYPE_CHECKING:
     from tangrad._backend_numpy.program import Value
@@ -129,3 +129,25 @@ def inlined(lower: RuleSet, *primitives: Primitive) -> Callable[[F], F]:
         return program
 
     return register
+
+
+# --- the rule kind -------------------------------------------------------------------------------------------------
+
+
+def from_decomposition(primitive: Primitive) -> Kernel:
+    """The lowering of a primitive that has none: its decomposition, traced for the types at hand."""
+
+    def emit(ctx: Any, *values: Value, **params: object) -> Any:
+        with DerivedRule(primitive, "lower.numpy"):
+            return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
+
+    return Kernel(emit)
+
+
+kind = RuleKind(
+    "lower.numpy",
+    api=1,
+    signature="(ctx, *arrays, **params) -> array, or a tuple of arrays with multiple results",
+    doc="computes a primitive with NumPy",
+    derive=from_decomposition,
+)

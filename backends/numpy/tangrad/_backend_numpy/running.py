@@ -9,10 +9,11 @@ that stay in the cache. Logarithms of sums are made of such sums of exponentials
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from tangrad._backend_numpy import threads
 from tangrad.core import dtypes
 
 # By name: bfloat16 is there only where ml_dtypes is installed.
@@ -43,33 +44,46 @@ def running_totals(ufunc: np.ufunc, x: np.ndarray, axis: int, dtype: np.dtype) -
     inner = math.prod(x.shape[axis + 1 :])
     elements, totals = x.reshape(-1, size, inner), out.reshape(-1, size, inner)
     height = max(PIECE // (size * inner * dtype.itemsize), 1)
-    for start in range(0, len(elements), height):
-        rows = slice(start, start + height)
-        # The elements first, so that neighbours are at one distance in memory.
-        (_running_log_sums if logarithms else _running_sums)(elements[rows].swapaxes(0, 1), totals[rows].swapaxes(0, 1))
+
+    def run(starts: Iterable[int]) -> None:
+        for start in starts:
+            rows = slice(start, start + height)
+            # The elements first, so that neighbours are at one distance in memory.
+            of, into = elements[rows].swapaxes(0, 1), totals[rows].swapaxes(0, 1)
+            (_running_log_sums if logarithms else _running_sums)(of, into)
+
+    threads.share(run, range(0, len(elements), height))
     return out
 
 
-def _pieces(x: np.ndarray, dtype: np.dtype) -> tuple[list[slice], np.ndarray]:
-    """The places of pieces along the first axis, and an empty array for each of three of the first."""
-    length = min(max(PIECE // (math.prod(x.shape[1:]) * dtype.itemsize), 1), len(x))
-    places = [slice(start, start + length) for start in range(0, len(x), length)]
-    return places, np.empty((3, length, *x.shape[1:]), dtype)
+def _length(x: np.ndarray, dtype: np.dtype) -> int:
+    """Of the pieces along the first axis."""
+    return min(max(PIECE // (math.prod(x.shape[1:]) * dtype.itemsize), 1), len(x))
 
 
 def _running_sums(x: np.ndarray, out: np.ndarray) -> None:
-    dtype = out.dtype
-    places, buffers = _pieces(x, dtype)
-    before: np.ndarray | None = None
-    for place in places:
-        piece = x[place]
-        sums = _sums(piece if piece.flags.c_contiguous else _copied(piece, buffers[2]), buffers)
-        if before is None:
-            out[place] = sums
-            before = sums[-1].astype(wider(dtype, dtype))
-        else:
-            np.add(sums, before.astype(dtype), out[place])
-            before += sums[-1]
+    dtype, length = out.dtype, _length(x, out.dtype)
+
+    def run(starts: Iterable[int]) -> None:
+        buffers = np.empty((3, length, *x.shape[1:]), dtype)
+        for start in starts:
+            piece = x[start : start + length]
+            contiguous = piece if piece.flags.c_contiguous else _copied(piece, buffers[2])
+            into = out[start : start + length]
+            sums = _sums(contiguous, buffers, into if into.flags.c_contiguous else None)
+            if sums is not into:
+                into[...] = sums
+
+    def add(starts: Iterable[int]) -> None:
+        for start in starts:
+            piece = out[start : start + length]
+            np.add(piece, before[start // length - 1], piece)
+
+    threads.share(run, range(0, len(x), length))
+    if length < len(x):
+        lasts = out[length - 1 : -1 : length].astype(wider(dtype, dtype))
+        before = np.add.accumulate(lasts, 0).astype(dtype)
+        threads.share(add, range(length, len(x), length))
 
 
 def _copied(x: np.ndarray, buffer: np.ndarray) -> np.ndarray:
@@ -77,24 +91,27 @@ def _copied(x: np.ndarray, buffer: np.ndarray) -> np.ndarray:
     return buffer[: len(x)]
 
 
-def _sums(x: np.ndarray, buffers: np.ndarray) -> np.ndarray:
-    """The running sums of one piece, in one of the first two buffers."""
+def _sums(x: np.ndarray, buffers: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """The running sums of one piece, in one of the first two buffers or, if there are several, in `out`."""
     row = x.reshape(-1)
     size, step = len(row), len(row) // len(x)
     first, second = [buffer.reshape(-1)[:size] for buffer in buffers[:2]]
     while step < size:
+        if out is not None and 2 * step >= size:
+            second = out.reshape(-1)
         second[:step] = row[:step]
         np.add(row[step:], row[:-step], second[step:])
         row, first, second = second, second, first
         step *= 2
-    return row.reshape(x.shape)
+    return out if out is not None and len(x) > 1 else row.reshape(x.shape)
 
 
 def _running_log_sums(x: np.ndarray, out: np.ndarray) -> None:
     """Likewise log(Σ exp(x)): by sums of exponentials, as long as these are all in range."""
-    places, buffers = _pieces(x, np.dtype("float64"))
+    length = _length(x, np.dtype("float64"))
+    buffers = np.empty((3, length, *x.shape[1:]))
     before = np.full(x.shape[1:], -np.inf)
-    for place in places:
+    for place in [slice(start, start + length) for start in range(0, len(x), length)]:
         totals = buffers[2][: len(x[place])]
         _log_sums(x[place], before, buffers, totals)
         before = totals[-1].copy()

@@ -8,11 +8,12 @@ array (number of windows, sizes of the window). Elements of extended dtypes are 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tangrad._backend_numpy import threads
 from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import Kernel, kernel
@@ -44,6 +45,8 @@ COUNTED = 256  # numbers that are added to a vector, from which on they are adde
 ROUNDS_FROM, LONG_ROW = 256, 32  # rows, and their elements, from which on they are combined in rounds
 MOST_ROUNDS = 32
 OVERLAP = 16  # windows that are longer overlap too often for that
+GATHERED_IN_PARTS, GATHERED_PART = 1 << 15, 1 << 14  # rows from which on they are gathered in parts, and of a part
+COUNTED_PART = 1 << 15  # places that are counted together
 
 
 class Windows:
@@ -179,6 +182,9 @@ def _gather(
         if unsigned is None or not in_place or operand.shape[axis] > reached:
             return gather_along
 
+        if axis == 0 and windows.count >= GATHERED_IN_PARTS:
+            return _gather_in_parts(unsigned, out.shape, gather_along)
+
         def gather_within(x: Array, indices: Array) -> Array:
             """All at once where no index is out of bounds: negative ones are, and great numbers as unsigned."""
             try:
@@ -191,6 +197,37 @@ def _gather(
     def gather(x: Array, indices: Array) -> Array:
         starts, valid = windows.starts(indices)
         return arrange(x[windows.index(starts)], valid)
+
+    return gather
+
+
+def _gather_in_parts(
+    unsigned: np.dtype, shape: tuple[int, ...], otherwise: Callable[[Array, Array], Array]
+) -> Callable[[Array, Array], Array]:
+    """Rows at places that are within the array; the function that takes over where some are not.
+
+    In parts, whose places need no array of their own as NumPy's integers, and which several threads take.
+    """
+
+    def gather(x: Array, indices: Array) -> Array:
+        places = indices.view(unsigned).reshape(-1)
+        out = np.empty((len(places), *x.shape[1:]), x.dtype)
+
+        def take(starts: Iterable[int]) -> None:
+            positions = np.empty(GATHERED_PART, np.intp)
+            for start in starts:
+                part = places[start : start + GATHERED_PART]
+                if np.maximum.reduce(part) >= len(x):
+                    raise IndexError
+                position = positions[: len(part)]
+                position[...] = part
+                x.take(position, 0, out[start : start + GATHERED_PART], "clip")  # "raise" would copy `out`
+
+        try:
+            threads.share(take, range(0, len(places), GATHERED_PART))
+        except IndexError:
+            return otherwise(x, indices)
+        return out.reshape(shape)
 
     return gather
 
@@ -307,8 +344,23 @@ def _counted(size: int, index_dtype: np.dtype) -> Callable[..., np.ndarray]:
     """The same number is added each time: as often as it is counted."""
     places = _places(size, index_dtype)
 
+    def counted(indices: Array) -> Array:
+        row = indices.reshape(-1)
+        if len(row) <= COUNTED_PART or size > COUNTED_PART:
+            return np.bincount(places(row), minlength=size + 1)
+        found: list[Array] = []
+
+        def count_parts(starts: Iterable[int]) -> None:
+            total = np.zeros(size + 1, np.intp)
+            for start in starts:
+                total += np.bincount(places(row[start : start + COUNTED_PART]), minlength=size + 1)
+            found.append(total)
+
+        threads.share(count_parts, range(0, len(row), COUNTED_PART))
+        return sum(found[1:], found[0])  # of integers, in any order
+
     def count(x: Array, indices: Array, number: Array) -> Array:
-        counts, out = np.bincount(places(indices), minlength=size + 1)[:size], x.copy()
+        counts, out = counted(indices)[:size], x.copy()
         number = number.reshape(())
         if out.dtype.kind == "f":
             np.copyto(out, out + counts * number.astype(np.float64), "same_kind", where=counts != 0)

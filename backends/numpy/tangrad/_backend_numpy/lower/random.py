@@ -6,13 +6,14 @@ keys, the older stream) follows the primitives' decompositions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tangrad._backend_numpy import threads
 from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH
 from tangrad._backend_numpy.kernels import composed, kernel
 from tangrad._backend_numpy.special import erf_inv_block
@@ -104,18 +105,22 @@ def encipher(key1: Array, key2: Array, x: Array, y: Array) -> None:
 
 
 def draw_many(key1: int, key2: int, size: int, use: Callable[[slice, Array, Array], None]) -> None:
-    """Encipher the numbers from 0 to `size` - 1, and hand each block's words to `use(part, x, y)`."""
+    """Encipher the numbers from 0 to `size` - 1, and hand each block's words to `use(part, x, y)`, in any thread."""
     schedule = _scalar_schedule(key1, key2)
     height = min(size, BLOCK)
     numbers = np.arange(height, dtype=UINT32)
-    x, y, spare = np.empty((3, height), UINT32)
-    for start in range(0, size, BLOCK):
-        count = min(BLOCK, size - start)
-        x, y = x[:count], y[:count]
-        x.fill(key1)
-        np.add(numbers[:count], _number((key2 + start) & WORD), y)
-        _rounds(schedule, x, y, spare[:count])
-        use(slice(start, start + count), x, y)
+
+    def draw(starts: Iterable[int]) -> None:
+        words = np.empty((3, height), UINT32)
+        for start in starts:
+            count = min(BLOCK, size - start)
+            x, y, spare = words[:, :count]
+            x.fill(key1)
+            np.add(numbers[:count], _number((key2 + start) & WORD), y)
+            _rounds(schedule, x, y, spare)
+            use(slice(start, start + count), x, y)
+
+    threads.share(draw, range(0, size, BLOCK))
 
 
 # --- a few elements as one integer ---------------------------------------------------------------------------------

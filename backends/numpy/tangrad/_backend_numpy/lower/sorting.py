@@ -5,11 +5,12 @@ Complex numbers are in XLA's order too, but that NumPy has 1 + NaN i behind all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tangrad._backend_numpy import threads
 from tangrad._backend_numpy.functions import FRESH
 from tangrad._backend_numpy.kernels import Kernel, composed, kernel
 from tangrad.core import RuleSet, decomposition_jaxpr, dtypes
@@ -102,17 +103,21 @@ class _Buckets:
         flat: Array = values.reshape(-1)
         found = np.empty(flat.shape, np.int32)
         height = min(BLOCK, flat.size)
-        blocks: list[Array] = [np.empty(height, kind) for kind in (self.computed, np.intp, values.dtype, bool)]
-        for start in range(0, flat.size, height):
-            part, out = flat[start : start + height], found[start : start + height]
-            floats, numbers, keys, after = [block[: len(part)] for block in blocks]
-            np.copyto(numbers, self._numbers(part, floats), casting="unsafe")
-            self.first.take(numbers, out=out, mode="clip")
-            for crowd in self.crowds:
-                crowd.take(numbers, out=keys, mode="clip")
-                compare(keys, part, out=after)
-                np.add(out, after, out=out)
-            np.minimum(out, self.keys, out=out)
+
+        def place(starts: Iterable[int]) -> None:
+            blocks: list[Array] = [np.empty(height, kind) for kind in (self.computed, np.intp, values.dtype, bool)]
+            for start in starts:
+                part, out = flat[start : start + height], found[start : start + height]
+                floats, numbers, keys, after = [block[: len(part)] for block in blocks]
+                np.copyto(numbers, self._numbers(part, floats), casting="unsafe")
+                self.first.take(numbers, out=out, mode="clip")
+                for crowd in self.crowds:
+                    crowd.take(numbers, out=keys, mode="clip")
+                    compare(keys, part, out=after)
+                    np.add(out, after, out=out)
+                np.minimum(out, self.keys, out=out)
+
+        threads.share(place, range(0, flat.size, height))
         return found.reshape(values.shape)
 
 
@@ -265,7 +270,7 @@ def _top_k(ctx: Lowering, *, k: int, axis: int) -> Callable[[np.ndarray], tuple[
 
     def run(x: np.ndarray) -> tuple[np.ndarray, ...]:
         rows = np.moveaxis(x, axis, -1)
-        positions = select(rows, k)
+        positions = _greatest(select, rows, k)
         values = rows[take(positions)]
         results = values, positions.astype(np.int32)
         return tuple([np.ascontiguousarray(np.moveaxis(out, -1, axis)) for out in results])
@@ -289,6 +294,37 @@ def _ranks(x: np.ndarray) -> np.ndarray:
     bits = np.ascontiguousarray(x).view(f"int{width}")
     # Below zero larger bits mean smaller floats: all but the sign are inverted.
     return bits ^ ((bits >> (width - 1)) & bits.dtype.type((1 << (width - 1)) - 1))
+
+
+SECTION = 256  # elements of a row of which the greatest is found first
+MANY_SECTIONS = 4  # for each element that is wanted, from which on that is worth it
+
+
+def _candidates(row: np.ndarray, k: int) -> np.ndarray | None:
+    """The positions, in order, of elements among which are the k greatest of a row; None: not known to be few.
+
+    As k sections have elements as great as the k-th greatest of their greatest, no other section has any of the k.
+    """
+    count, rest = divmod(row.size, SECTION)
+    if not 0 < k * MANY_SECTIONS <= count or _is_narrow(row.dtype) or not row.flags.c_contiguous:
+        return None
+    sections = row[: count * SECTION].reshape(count, SECTION)
+    greatest = np.maximum.reduce(sections, 1)
+    least = np.partition(greatest, count - k)[count - k]
+    chosen = np.flatnonzero(greatest >= least)
+    if len(chosen) * 2 > count or (row.dtype.kind == "f" and np.isnan(greatest).any()):
+        return None
+    positions = (chosen[:, None] * SECTION + np.arange(SECTION)).reshape(-1)
+    positions = np.concatenate([positions, np.arange(count * SECTION, row.size)]) if rest else positions
+    return positions[row[positions] >= least]
+
+
+def _greatest(select: Callable[[Array, int], Array], rows: Array, k: int) -> Array:
+    """What `select(rows, k)` gives, found among few elements of one row where that is known."""
+    positions = _candidates(rows.reshape(-1), k) if rows.size == rows.shape[-1] else None
+    if positions is None:
+        return select(rows, k)
+    return positions[select(rows.reshape(-1)[positions], k)].reshape(*rows.shape[:-1], k)
 
 
 def _greatest_32(rows: np.ndarray, k: int) -> np.ndarray:

@@ -444,6 +444,7 @@ ARRAY_ATTRIBUTES: dict[str, str] = {  # distribution: attributes of arrays
 }
 
 SETTINGS: dict[str, str] = {  # distribution: settings
+    "tangrad-backend-numpy": "numpy_threads",
     "tangrad-backend-xla": (
         "compilation_cache_dir compilation_cache_max_size enable_compilation_cache xla_cache_min_compile_seconds "
         "xla_cache_min_entry_bytes xla_cpu_asynchronous xla_platforms"
