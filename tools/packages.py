@@ -54,6 +54,8 @@ class Package:
     # Other distributions that its tests import, and options for pytest.
     requires: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    # Whether it is installed without what it requires itself.
+    alone: bool = False
     # The part of its tests that is run: files, and of those one test in so many.
     only: tuple[str, ...] = ()
     every: int = 1
@@ -108,11 +110,14 @@ def environments() -> dict[str, Path]:
     The versions are resolved once, beside JAX; the other side has the same ones, and Tangrad in JAX's place.
     """
     interpreters = {side: BUILD / side / "bin" / "python" for side in SIDES}
-    wanted = [f"{package.name}=={package.version}" for package in packages().values()]
-    wanted += [name for package in packages().values() for name in package.requires]
+    listed = packages().values()
+    wanted = [f"{package.name}=={package.version}" for package in listed if not package.alone]
+    wanted += [name for package in listed for name in package.requires]
     wanted = [JAX, *RUNNERS, *wanted]
+    alone = [f"{package.name}=={package.version}" for package in listed if package.alone]
     stamp = BUILD / "made"
-    if stamp.exists() and stamp.read_text() == "\n".join(wanted):
+    made = "\n".join([*wanted, *alone])
+    if stamp.exists() and stamp.read_text() == made:
         return interpreters
     shutil.rmtree(BUILD, ignore_errors=True)
     for side, interpreter in interpreters.items():
@@ -120,13 +125,15 @@ def environments() -> dict[str, Path]:
         target = ("pip", "install", "--quiet", "--python", str(interpreter))
         if side == "jax":
             _uv(*target, *wanted)
+            if alone:
+                _uv(*target, "--no-deps", *alone)
             pins = _uv("pip", "freeze", "--python", str(interpreter)).splitlines()
         else:
             ours = [part.folder for part in distributions().values()]
             editable = [word for folder in (ROOT, *ours) for word in ("--editable", str(folder))]
             _uv(*target, "--no-deps", *[line for line in pins if not line.startswith("jax==")], *editable)
             _uv(*target, "pluggy", "importlib-metadata", "typing-extensions")
-    stamp.write_text("\n".join(wanted))
+    stamp.write_text(made)
     return interpreters
 
 
