@@ -76,6 +76,51 @@ def test_classes_that_say_how_they_are_mapped():
     )
 
 
+def test_rules_that_map_over_zeros_by_structure():
+    # As Equinox maps the rules of its primitives: what has no tangent is a zero among the results of what is mapped.
+    prints_the_same(
+        """
+        import jax
+        import jax.numpy as jnp
+        from jax.extend.core import Primitive
+        from jax.interpreters import ad, mlir
+
+        def parts(x, y):
+            return [jnp.sin(x) * y, jnp.floor(x)]
+
+        parts_p = Primitive("parts")
+        parts_p.multiple_results = True
+        parts_p.def_impl(parts)
+        parts_p.def_abstract_eval(lambda x, y: [jax.core.ShapedArray(x.shape, x.dtype)] * 2)
+        mlir.register_lowering(parts_p, mlir.lower_fun(parts, multiple_results=True))
+
+        def rule(primals, tangents):
+            def one(x, y, t):
+                outs = parts(x, y)
+                return outs, [t * jnp.cos(x) * y, ad.Zero(jax.core.ShapedArray(x.shape, x.dtype))]
+
+            outs, (first, second) = jax.vmap(jax.vmap(one), out_axes=1)(*primals, ad.instantiate_zeros(tangents[0]))
+            assert type(second) is ad.Zero
+            return [out.T for out in outs], [first.T, ad.Zero(jax.core.ShapedArray(primals[0].shape, first.dtype))]
+
+        ad.primitive_jvps[parts_p] = rule
+        x, y = jnp.arange(6.0).reshape(2, 3) / 4, jnp.arange(6.0).reshape(2, 3)
+
+        def f(x):
+            sine, floor = parts_p.bind(x, y)
+            return sine + floor
+
+        def show(out):
+            print(jax.tree.map(lambda leaf: jnp.round(1000 * leaf).astype(int).tolist(), out))
+
+        for wrap in (lambda f: f, jax.jit):
+            show(wrap(lambda x, t: jax.jvp(f, (x,), (t,)))(x, y))
+            show(wrap(jax.grad(lambda x: f(x).sum()))(x))
+            show(wrap(lambda x: jax.linearize(f, x)[1](y))(x))
+        """
+    )
+
+
 def test_functions_of_functions_and_of_sequences():
     prints_the_same(
         """

@@ -263,6 +263,31 @@ def test_make_jaxpr_prints_as_users_know_it():
     assert str(tangrad.make_jaxpr(lambda x: x + constant)(np.ones(3))).startswith("{ lambda a:f32[3] ; b:f32[3]. let")
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, tangrad.jit, tangrad.grad, tangrad.vmap])
+def test_constants_of_make_jaxpr_are_in_the_order_of_use_whichever_are_traced(wrap):
+    whole = np.arange(7)  # too long to be written out as a literal
+    shapes = []
+
+    def f(x):
+        traced = x * np.ones((2, 3))
+        scanned = lambda y: tangrad.lax.scan(lambda c, i: (c * traced[0, 0], i), y, whole)
+        for program in (
+            lambda y: (whole + 1, traced * y),
+            lambda y: (traced * y, whole + 1),
+            lambda y: (scanned(y), traced),
+            lambda y: (traced, whole),
+        ):
+            closed = tangrad.make_jaxpr(program)(1.0)
+            assert [v.aval for v in closed.jaxpr.constvars] == [tangrad.typeof(c) for c in closed.consts]
+            got = tangrad.core.jaxpr_as_function(closed)(np.array(2.0))
+            assert [np.shape(v) for v in got] == [v.aval.shape for v in closed.jaxpr.outvars]
+            shapes.append([np.shape(c) for c in closed.consts])
+        return x * 2.0
+
+    wrap(f)(np.ones(4) if wrap is tangrad.vmap else 1.0)
+    assert shapes == [[(7,), (2, 3)], [(2, 3), (7,)], [(2, 3), (7,)], [(2, 3), (7,)]]
+
+
 def test_eval_shape_computes_nothing():
     out = tangrad.eval_shape(
         lambda a, b: a @ b, tangrad.ShapeDtypeStruct((10**6, 10**6), "float32"), numpy.ones((10**6, 1), "f4")

@@ -6,6 +6,7 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax, use_backend
+from tangrad.autodiff import Zero
 
 
 @pytest.fixture(params=["numpy", "xla"])
@@ -388,3 +389,12 @@ def test_a_training_step_in_a_loop():
     for _ in range(3):
         expected = expected - 0.1 * (numpy.cos(expected * X) * X).sum(0)
     numpy.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("out_axes", "shape"), [(0, (4, 2, 3)), (1, (2, 4, 3)), (-1, (2, 3, 4)), (None, (2, 3))])
+def test_zeros_by_structure_among_results_have_the_axis(out_axes, shape):
+    zero = Zero(tangrad.core.ShapedArray((2, 3), "float32"))
+    _, out = tangrad.vmap(lambda x: (x, zero), out_axes=(0, out_axes))(tangrad.numpy.ones(4))
+    assert type(out) is Zero and out.aval == tangrad.core.ShapedArray(shape, "float32")
+    nested = tangrad.vmap(lambda x: tangrad.vmap(lambda y: (y, zero), out_axes=(0, out_axes))(x)[1])
+    assert nested(tangrad.numpy.ones((5, 4))).aval.shape == (5, *shape)

@@ -36,6 +36,11 @@ class Zero:
 
     from_primal_value = of  # as jax calls it
 
+    def repeated(self, size: Any, position: int) -> Zero:
+        """The zero with a new axis at `position`: what `vmap` makes of one among its results."""
+        shape = self.aval.shape
+        return Zero(self.aval.update(shape=(*shape[:position], size, *shape[position:])))
+
 
 class Linear:
     """Stands for an argument that a linear function is transposed with respect to. Only its type is known."""

@@ -359,7 +359,7 @@ def _disagreement(
 
 
 def _place(
-    out: Array, dim: int | None, wanted: int | None, size: object, position: int, out_tree: PyTreeDef, sum_match: bool
+    out: Any, dim: int | None, wanted: int | None, size: object, position: int, out_tree: PyTreeDef, sum_match: bool
 ) -> np.ndarray | Array:
     if isinstance(out, np.ndarray) and out.dtype == dtypes.float0:
         return _place_float0(out, wanted, size)
@@ -372,11 +372,13 @@ def _place(
                 f"argument; "
                 "give it an axis"
             )
-        return as_array(out)
+        return out if hasattr(type(out), "repeated") else as_array(out)
     ndim = (out.aval.ndim if hasattr(type(out), "aval") else np.ndim(out)) + (dim is None)
     axis = operator.index(wanted)
     if not -ndim <= axis < ndim:
         raise ValueError(f"vmap: out_axes is {axis} for output {position}, which with its mapped axis has rank {ndim}")
+    if hasattr(type(out), "repeated"):  # autodiff's zeros by structure, as rules of jvp return them
+        return out.repeated(size, axis % ndim)
     return as_array(place_axis(out, dim, axis % ndim, size))
 
 

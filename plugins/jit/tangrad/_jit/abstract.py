@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, overload
 
 from tangrad import tree
 from tangrad._jit.call import AbstractLeaf, Call, Options, Traced, is_type_of_reference, trace_call
+from tangrad._jit.primitives import with_constants
 from tangrad._jit.signature import check_positions, positions, signature_of
 from tangrad.core import (
     EVAL_TRACE,
@@ -408,13 +409,7 @@ def make_jaxpr(
         with holding(axis_environment=in_scope):
             call = Call(options, args, kwargs, abstract=True)
             traced = trace_call(fun, call if axes is None else axes.abstract(call)[0], name)
-        closed = ClosedJaxpr(
-            traced.jaxpr.jaxpr.replace(
-                constvars=[*traced.jaxpr.jaxpr.invars[: len(traced.outer)], *traced.jaxpr.jaxpr.constvars],
-                invars=traced.jaxpr.jaxpr.invars[len(traced.outer) :],
-            ),
-            [*traced.outer, *traced.jaxpr.consts],
-        )
+        closed = with_constants(traced.jaxpr, traced.outer)
         return (closed, struct_tree(traced.out_tree, closed.out_avals)) if return_shape else closed
 
     return copy_identity(api_boundary(jaxpr_of), fun)

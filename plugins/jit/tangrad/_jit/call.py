@@ -11,7 +11,7 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._jit.layout import ShardingTree
-from tangrad._jit.primitives import jit_p
+from tangrad._jit.primitives import jit_p, with_operands
 from tangrad._jit.settings import DEFAULT_EFFORT
 from tangrad._jit.signature import check_hashable
 from tangrad.core import (
@@ -19,11 +19,9 @@ from tangrad.core import (
     Backend,
     ClosedJaxpr,
     Device,
-    Jaxpr,
     ShapedArray,
     Sharding,
     Tracer,
-    closed_over_as_arguments,
     composition,
     dtypes,
     get_aval,
@@ -387,17 +385,6 @@ def trace_call(fun: Callable[..., object], call: Call, name: str, avals: Sequenc
     types = [leaf.aval for leaf in call.leaves] if avals is None else avals
     jaxpr, consts = trace_to_jaxpr(flat, types, name)
     return Traced(*with_operands(jaxpr, consts), out_tree[0])
-
-
-def with_operands(jaxpr: Jaxpr, consts: Sequence[Array]) -> tuple[ClosedJaxpr, list[Any]]:
-    """A program whose first operands are the values of outer transformations that it closed over; and these values."""
-    if not any([isinstance(const, Tracer) for const in consts]):
-        return ClosedJaxpr(jaxpr, consts), []
-    outer, inner = [c for c in consts if isinstance(c, Tracer)], [c for c in consts if not isinstance(c, Tracer)]
-    outer_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
-    inner_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]
-    lifted = closed_over_as_arguments(jaxpr.replace(constvars=outer_vars)).replace(constvars=inner_vars)
-    return ClosedJaxpr(lifted, inner), outer
 
 
 def why_new(key: tuple[object, ...], known: Sequence[tuple[Any, ...]]) -> str:

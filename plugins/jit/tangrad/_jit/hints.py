@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from tangrad import tree
-from tangrad._jit.call import with_operands
-from tangrad._jit.primitives import Attributes, hinted_p, tagged_p
+from tangrad._jit.primitives import Attributes, hinted_p, tagged_p, with_operands
 from tangrad.core import (
     EVAL_TRACE,
     Trace,

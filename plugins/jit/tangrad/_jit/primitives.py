@@ -1,16 +1,28 @@
 """The primitives that stand for calls inside another program: of a jitted function, of one with attributes for the
-compiler, and of a repeated region."""
+compiler, and of a repeated region; and the values that such a program closed over, as operands and as constants."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tangrad.core import ClosedJaxpr, PrimitiveSet, ShapedArray, as_array, eval_jaxpr
+from tangrad.core import (
+    ClosedJaxpr,
+    Jaxpr,
+    PrimitiveSet,
+    ShapedArray,
+    Tracer,
+    Var,
+    as_array,
+    closed_over_as_arguments,
+    eval_jaxpr,
+)
 from tangrad.core.programs import backend_of, check_results, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
 from tangrad.core.transformations import one_equation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tangrad.core import Array
     from tangrad.typing import Params, Value, Values
 
@@ -25,6 +37,32 @@ def run_jaxpr(args: Values, params: Params) -> Values:
     places = backend.places(arrays)
     program = program_for(params["jaxpr"], backend, params["name"], backend.placement(arrays), places=places)
     return tuple(program.execute(arrays))
+
+
+def with_operands(jaxpr: Jaxpr, consts: Sequence[Array]) -> tuple[ClosedJaxpr, list[Any]]:
+    """A program whose first operands are the values of outer transformations that it closed over; and these values."""
+    if not any([isinstance(const, Tracer) for const in consts]):
+        return ClosedJaxpr(jaxpr, consts), []
+    outer, inner = [c for c in consts if isinstance(c, Tracer)], [c for c in consts if not isinstance(c, Tracer)]
+    outer_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if isinstance(c, Tracer)]
+    inner_vars = [v for v, c in zip(jaxpr.constvars, consts, strict=True) if not isinstance(c, Tracer)]
+    lifted = closed_over_as_arguments(jaxpr.replace(constvars=outer_vars)).replace(constvars=inner_vars)
+    return ClosedJaxpr(lifted, inner), outer
+
+
+def with_constants(closed: ClosedJaxpr, outer: Sequence[Array]) -> ClosedJaxpr:
+    """The inverse of `with_operands`: all that a program closed over as constants, in the order in which it reads them.
+
+    Packages hand the constants of one program to another of the same function, which may have others traced.
+    """
+    jaxpr, count = closed.jaxpr, len(outer)
+    constants = dict(zip(jaxpr.invars[:count], outer, strict=True))
+    constants.update(zip(jaxpr.constvars, closed.consts, strict=True))
+    if count and jaxpr.constvars:
+        read = [atom for atoms in (*[eqn.invars for eqn in jaxpr.eqns], jaxpr.outvars) for atom in atoms]
+        order = dict.fromkeys([atom for atom in read if isinstance(atom, Var) and atom in constants])
+        constants = {var: constants[var] for var in (order | constants)}
+    return ClosedJaxpr(jaxpr.replace(constvars=[*constants], invars=jaxpr.invars[count:]), [*constants.values()])
 
 
 jit = PrimitiveSet("jit", api=1)
