@@ -5,6 +5,7 @@ from tangrad.core import door
 __getattr__, __dir__ = door(
     __name__,
     {
+        "tangrad._autodiff.auxiliary": "log log_structure logged Logged logs_of logs_wanted without_logs",
         "tangrad._autodiff.directional": "jvp linear_transpose linearize vjp",
         "tangrad._autodiff.forward": "JVPTrace JVPTracer jvp_flat jvp_jaxpr",
         "tangrad._autodiff.primitives": "add_any_p append_dims_p set_weak_type_p sum_trailing_p zeros_p",

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tangrad._autodiff.auxiliary import Logged, log_structure, logs_wanted
 from tangrad._autodiff.cotangents import cotangent_aval, current_typed_axes
 from tangrad._autodiff.reducing import reduced
 from tangrad._autodiff.tangents import Zero, instantiate
@@ -249,20 +250,30 @@ def _with_outputs(
 
 
 def transpose_jaxpr(
-    closed: ClosedJaxpr, linear: Sequence[bool], has_cotangent: Sequence[bool]
+    closed: ClosedJaxpr, linear: Sequence[bool], has_cotangent: Sequence[bool], with_logs: bool = False
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """Transpose a jaxpr with respect to its linear inputs.
 
     Args:
         linear: for each input, whether the jaxpr is linear in it (in all of them jointly).
         has_cotangent: for each output, whether a cotangent is given.
+        with_logs: whether the caller hands on what backward rules log: `log_structure` of the program is that of its
+            last results, which `logged` takes.
 
     Returns:
         closed jaxpr, `(other inputs, cotangents given) -> cotangents of linear inputs that are not zero`, and which are
         not.
+
+    Raises NotImplementedError where something is logged, and the caller does not hand it on.
     """
-    key = ("transpose", tuple(linear), tuple(has_cotangent), current_typed_axes())
-    return _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:3]))
+    key = ("transpose", tuple(linear), tuple(has_cotangent), current_typed_axes(), logs_wanted())
+    program, nonzero = _linear_programs.get(closed, key, lambda: _transpose_jaxpr(closed, *key[1:3]))
+    if not with_logs and log_structure(program) is not None:
+        raise NotImplementedError(
+            "a backward rule logs something, where it is not handed on: logs come out of nested jit, checkpoint, scan "
+            "and vmap, and not of conditionals, shard_map and xmap. Call what vjp returned without with_logs"
+        )
+    return program, nonzero
 
 
 def _transpose_jaxpr(
@@ -289,8 +300,10 @@ def _transpose_jaxpr(
         nonzero.extend([type(result) is not Zero for result in results])
         return [result for result in results if type(result) is not Zero]
 
-    transposed = trace_to_closed_jaxpr(run, [*other_avals, *cotangent_avals], f"transpose of {closed.jaxpr.debug_name}")
-    return transposed, tuple(nonzero)
+    function = Logged(run)
+    name = f"transpose of {closed.jaxpr.debug_name}"
+    transposed = trace_to_closed_jaxpr(function, [*other_avals, *cotangent_avals], name)
+    return function.logs_of(transposed), tuple(nonzero)
 
 
 def transpose_by_decomposition(primitive: Primitive) -> TransposeRule:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, TypeVarTuple
 
 from tangrad import tree
+from tangrad._autodiff.auxiliary import collected, logs_wanted, without_logs
 from tangrad._autodiff.cotangents import array_of, check_cotangent, marked_for, materialised, user_tangent
 from tangrad._autodiff.tangents import Zero, tangent_aval, with_weak_type_of
 from tangrad._autodiff.tape import record_linear
@@ -197,7 +198,17 @@ class VJP(Generic[R, *Primals]):
     Array(4., dtype=float32)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_accumulators", "_lists", "_places", "_pullback", "_residuals", "fun")
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_accumulators",
+        "_lists",
+        "_logs",
+        "_places",
+        "_pullback",
+        "_residuals",
+        "fun",
+    )
 
     def __init__(
         self,
@@ -206,8 +217,9 @@ class VJP(Generic[R, *Primals]):
         places: tuple[int, ...],
         residuals: Sequence[Value],
         accumulators: Sequence[object] | None = None,
+        logs: bool = False,
     ) -> None:
-        self.fun, self._pullback = fun, pullback
+        self.fun, self._pullback, self._logs = fun, pullback, logs
         self._places = places  # for each residual the leaf of the arguments that it is, or -1
         self._residuals = residuals
         self._accumulators = accumulators
@@ -271,11 +283,39 @@ class VJP(Generic[R, *Primals]):
             ) from None
         for place, accumulator in enumerate(found):
             _check_accumulator(accumulator, self._pullback.in_avals[place], self._pullback.active[place])
-        return VJP(self.fun, self._pullback, self._places, self._now(), found)
+        return VJP(self.fun, self._pullback, self._places, self._now(), found, self._logs)
+
+    @property
+    def with_logs(self) -> Callable[[R], tuple[tuple[*Primals], dict[str, PyTree]]]:
+        """The same function, which returns a pair: the gradients, and a dict of what backward rules logged.
+
+        Rules log by `custom_vjp.defvjp_with_logs` and `custom_gradient(with_logs=True)`. What a scan logs has its
+        iterations, and what `vmap` maps its rows, in front. Of entries of one name the last one counts.
+
+        >>> import tangrad
+        >>> @tangrad.custom_gradient(with_logs=True)
+        ... def f(x):
+        ...     return x**2, lambda g: (2.0 * g * x, {"cotangent": g})
+        >>> value, pullback = tangrad.vjp(f, 3.0)
+        >>> (gradient,), logs = pullback.with_logs(1.0)
+        >>> float(gradient), float(logs["cotangent"])
+        (6.0, 1.0)
+        """
+        same: Any = VJP(self.fun, self._pullback, self._places, self._now(), self._accumulators, logs=True)
+        return same
 
     @api_boundary
     def __call__(self, cotangent: R) -> tuple[*Primals]:
         """The cotangents of the arguments, from one of the output, of its structure, shapes and dtypes."""
+        if self._logs:
+            pair: Any = collected(self._gradients, cotangent)
+            return pair
+        if logs_wanted():
+            with without_logs():
+                return self._gradients(cotangent)
+        return self._gradients(cotangent)
+
+    def _gradients(self, cotangent: R) -> tuple[*Primals]:
         residuals = self._residuals if self._lists is None else self._checked()
         found = self._pullback.cotangents(residuals, cotangent)
         if self._accumulators is not None:
@@ -290,7 +330,7 @@ class VJP(Generic[R, *Primals]):
         """The same function, which does not hold these leaves of the arguments."""
         found = zip(self._places, self._now(), strict=True)
         kept = [NotSaveable() if place in leaves else residual for place, residual in found]
-        return _unflatten((self.fun, self._pullback, self._places), (kept, self._accumulators))
+        return _unflatten((self.fun, self._pullback, self._places, self._logs), (kept, self._accumulators))
 
     # --- residuals as users see them
 
@@ -360,13 +400,14 @@ def _kept(cotangent: object, accumulator: object) -> Any:
 
 def _flatten(function: VJP[object, *tuple[object, ...]]) -> tuple[tuple[object, object], tuple[object, ...]]:
     accumulators = function._accumulators
-    return (tuple(function._now()), accumulators), (function.fun, function._pullback, function._places)
+    static = function.fun, function._pullback, function._places, function._logs
+    return (tuple(function._now()), accumulators), static
 
 
 def _unflatten(data: tuple[Any, ...], children: tuple[Any, Any]) -> VJP[Any, *tuple[Any, ...]]:
-    fun, pullback, places = data
+    fun, pullback, places, logs = data
     residuals, accumulators = children
-    function: VJP[Any, *tuple[Any, ...]] = VJP(fun, pullback, places, residuals, accumulators)
+    function: VJP[Any, *tuple[Any, ...]] = VJP(fun, pullback, places, residuals, accumulators, logs)
     if any([type(residual) in (type(None), NotSaveable) for residual in residuals]):
         function._as_lists()  # from now on residuals are checked where they are read
     return function

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tangrad._custom_rules.dead_code import PartRule, custom_dce_call_p
 from tangrad._custom_rules.mapped import custom_vmap_call_p
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
-from tangrad.autodiff import Zero
+from tangrad.autodiff import Logged, Zero, logged
 from tangrad.core import ClosedJaxpr, RuleSet
 from tangrad.extend.collectives import RenamedFunction, subst_axis_names
 
@@ -102,7 +102,9 @@ class _RenamedBwd(_Renamed):
             zeros.extend([value if type(value) is Zero else None for value in found])
             return [value for value in found if type(value) is not Zero]
 
-        results = iter(self.run(flat, [*residuals, *[ct for ct in cotangents if type(ct) is not Zero]]))
+        rule = Logged(flat)
+        found = self.run(rule, [*residuals, *[ct for ct in cotangents if type(ct) is not Zero]])
+        results = iter(logged(rule.structure, found))
         return [next(results) if zero is None else zero for zero in zeros]
 
 

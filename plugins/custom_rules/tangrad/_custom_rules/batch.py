@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
-from tangrad.autodiff import Zero, tangent_aval
+from tangrad.autodiff import Logged, Zero, logged, tangent_aval
 from tangrad.batching import AxisInfo, BatchTrace, batch_flat, batch_jaxpr, place_axis, sum_axes_p, to_front
 from tangrad.core import Array, ClosedJaxpr, RuleSet, ShapedArray, dtypes, trace_to_jaxpr
 from tangrad.core.tools import own_fault
@@ -204,14 +204,20 @@ class _MappedBwd(_Mapped):
         nonzero = [(c, is_mapped) for c, is_mapped in given_ones if type(c) is not Zero]
         values = [*residuals, *[c for c, _ in nonzero]]
         mapped = [*self.res_mapped, *[is_mapped for _, is_mapped in nonzero]]
-        found = zip(*self.batch(run, values, mapped), strict=True)
+        rule = Logged(run)
+        found, dims = self.batch(rule, values, mapped)
+        if rule.structure is not None:
+            places = range(len(found) - rule.structure.num_leaves, len(found))
+            found[places.start :] = [place_axis(found[i], dims[i], 0, self.axis.size) for i in places]
+            found = [*logged(rule.structure, found)]
+        pairs = zip(found, dims)  # without those of the logs
         results: list[Value | Zero] = []
         for zero, is_mapped in zip(zeros, self.mapped, strict=True):
             if zero is not None:
                 size = (self.axis.size,) if is_mapped else ()
                 results.append(Zero(zero.aval.update(shape=(*size, *zero.aval.shape))))
                 continue
-            value, dim = next(found)
+            value, dim = next(pairs)
             if is_mapped:
                 value = place_axis(value, dim, 0, self.axis.size)
             elif dim is not None:  # an argument that all examples share gets the sum of their cotangents

@@ -16,6 +16,8 @@ from tangrad.autodiff import (
     is_marked_linear,
     jvp_jaxpr,
     linearize_jaxpr,
+    log_structure,
+    logged,
     mark_linear,
     partial_eval_jaxpr,
     symbolic_zeros,
@@ -219,9 +221,10 @@ def _transpose(
     program, has_cotangent = jaxpr, used
     if rule is not None and thread.trace.stages:
         program, has_cotangent = rule.program(used), (True,) * sum(used)
-    transposed, nonzero = transpose_jaxpr(program, linear, has_cotangent)
+    transposed, nonzero = transpose_jaxpr(program, linear, has_cotangent, with_logs=True)
     others = [arg for arg, unknown in zip(args, linear, strict=True) if not unknown]
-    found = iter(eval_jaxpr(transposed.jaxpr, transposed.consts, *others, *chosen(cotangents, used)))
+    results = eval_jaxpr(transposed.jaxpr, transposed.consts, *others, *chosen(cotangents, used))
+    found = iter(logged(log_structure(transposed), results))
     of_linear = iter(nonzero)
     return tuple([next(found) if unknown and next(of_linear) else None for unknown in linear])
 

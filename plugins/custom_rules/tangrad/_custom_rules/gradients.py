@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
 from tangrad import tree
 from tangrad._custom_rules.calls import function_name
-from tangrad._custom_rules.reverse import custom_vjp
+from tangrad._custom_rules.reverse import check_logs, custom_vjp
 from tangrad.core import (
     Array,
     ClosedJaxpr,
@@ -61,12 +61,22 @@ class _Pullback:
         return self._out_tree.unflatten([as_array(out) for out in outs])
 
 
-def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callable[P, R]:
+@overload
+def custom_gradient(
+    fun: Callable[P, tuple[R, Callable[..., PyTree]]], *, with_logs: bool = False
+) -> Callable[P, R]: ...
+@overload
+def custom_gradient(
+    fun: None = None, *, with_logs: bool = False
+) -> Callable[[Callable[P, tuple[R, Callable[..., PyTree]]]], Callable[P, R]]: ...
+def custom_gradient(fun: Any = None, *, with_logs: bool = False) -> Any:
     """A function that returns its vjp function beside its value.
 
     Args:
         fun: returns `(output, vjp function)`; the vjp function takes a cotangent of the output and returns that of the
-            argument, or a tuple with one for each argument.
+            argument, or a tuple with one for each argument. Left out: a decorator is returned.
+        with_logs: whether the vjp function returns a pair of that and of logs, a dict of trees of arrays or None: see
+            `custom_vjp.defvjp_with_logs`.
 
     Returns:
         a function that returns `output` alone, differentiated in reverse mode by the vjp function.
@@ -78,6 +88,8 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callab
     >>> float(square(3.0)), float(tangrad.grad(square)(3.0))
     (9.0, 30.0)
     """
+    if fun is None:
+        return lambda function: custom_gradient(function, with_logs=with_logs)
     if not callable(fun):
         raise TypeError(f"custom_gradient expects a function, got {fun!r} of type {type(fun).__name__}")
     name = function_name(fun)
@@ -95,20 +107,23 @@ def custom_gradient(fun: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callab
         out, pullback = pair(*args)
         leaves, treedef = tree.flatten((out,))
         avals = [as_operand(leaf).aval for leaf in leaves]
-        jaxpr, consts, out_tree = _flat_program(pullback, treedef, avals, f"the vjp function of {name}")
+        what = f"the vjp function of {name}"
+        checked = (lambda *cts: check_logs(what, pullback(*cts))) if with_logs else pullback
+        jaxpr, consts, out_tree = _flat_program(checked, treedef, avals, what)
         closed = ClosedJaxpr(closed_over_as_arguments(jaxpr))
         return out, Partial(_Pullback(closed, out_tree), consts)
 
     def backward(residuals: Callable[[PyTree], PyTree], cotangent: PyTree) -> PyTree:
-        found = residuals(cotangent)
-        return found if isinstance(found, (tuple, list)) else (found,)
+        found, logs = residuals(cotangent) if with_logs else (residuals(cotangent), None)
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        return (found, logs) if with_logs else found
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
     copy_identity(primal, fun)
     function = custom_vjp(primal)
-    function.defvjp(forward, backward)
+    (function.defvjp_with_logs if with_logs else function.defvjp)(forward, backward)
     return copy_identity(wrapped, fun)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._custom_rules.primitives import axes_of, custom_jvp_call_p, custom_lin_p, custom_vjp_call_p, run
-from tangrad.autodiff import Zero
+from tangrad.autodiff import Logged, Zero
 from tangrad.core import ClosedJaxpr, RuleSet, current_trace
 from tangrad.extend.masking import Sizes, mask_jaxpr, masked_flat
 
@@ -148,7 +148,10 @@ class _MaskedBwd(_Masked):
                 if type(cotangent) is not Zero
             ],
         ]
-        rest = iter(self.masked(call, values, shapes)[0])
+        rule = Logged(call)
+        rest = iter(self.masked(rule, values, shapes)[0])
+        if rule.structure is not None:
+            raise NotImplementedError("a backward rule logs something under mask, where sizes are logical ones")
         return [self.padded(one) if type(one) is Zero else next(rest) for one in found]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from tangrad import tree
@@ -21,7 +22,7 @@ from tangrad._custom_rules.dead_code import custom_dce
 from tangrad._custom_rules.forward import check_outputs
 from tangrad._custom_rules.primitives import custom_vjp_call_p
 from tangrad._custom_rules.zeros import shown, taken
-from tangrad.autodiff import Zero, tangent_aval
+from tangrad.autodiff import Zero, log, logs_wanted, tangent_aval, without_logs
 from tangrad.core import (
     ShapedArray,
     Tracer,
@@ -120,6 +121,7 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         self.bwd: Callable[..., object] | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
+        self.with_logs = False
         copy_identity(self, fun)
 
     # A lambda's parameters have types where their number is known.
@@ -178,6 +180,28 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         self.bwd = bwd
         self.symbolic_zeros = bool(symbolic_zeros)
         self.optimize_remat = bool(optimize_remat)
+        self.with_logs = False
+
+    def defvjp_with_logs(
+        self,
+        fwd: Callable[..., object],
+        bwd: Callable[..., tuple[Any, dict[str, PyTree] | None]],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Give the rule as `defvjp` does, but `bwd` returns a pair `(cotangents, logs)`.
+
+        The logs are a dict of trees of arrays, or None. They are what the function that `vjp` returns gives beside the
+        gradients where it is called as `vjp_function.with_logs(cotangent)`; elsewhere they are dropped.
+
+        >>> import tangrad
+        >>> f = tangrad.custom_vjp(lambda x: 2.0 * x)
+        >>> f.defvjp_with_logs(lambda x: (f(x), None), lambda _, g: ((2.0 * g,), {"seen": g}))
+        >>> float(tangrad.vjp(f, 1.0)[1].with_logs(5.0)[1]["seen"])
+        5.0
+        """
+        self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat)
+        self.with_logs = True
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         arguments = self._arguments
@@ -197,7 +221,7 @@ class custom_vjp(Stackable, Generic[P, R]):  # noqa: N801 - a decorator, named a
         if computes_at_once(positional):
             return self.fun(*positional)
         operands = flat.operands()
-        rules = self.fwd, self.bwd, self.symbolic_zeros, self.optimize_remat
+        rules = self.fwd, self.bwd, self.symbolic_zeros, self.optimize_remat, self.with_logs
         outs = call(custom_vjp_call_p, flat, operands, lambda avals: {"fwd": FwdRule(flat, *rules, avals)})
         return flat.out_tree.unflatten([as_array(out) for out in outs])
 
@@ -215,7 +239,7 @@ _NUMBERS = (bool, int, float, complex)
 class FwdRule(UserRule):
     """The forward rule of one call: `(primals, active) -> (outs, residuals, bwd)` of flat values."""
 
-    __slots__ = ("_avals", "_bwd", "_optimize_remat", "_symbolic_zeros")
+    __slots__ = ("_avals", "_bwd", "_logs", "_optimize_remat", "_symbolic_zeros")
 
     def __init__(
         self,
@@ -224,10 +248,12 @@ class FwdRule(UserRule):
         bwd: Callable[..., object],
         symbolic_zeros: bool,
         optimize_remat: bool,
+        logs: bool,
         avals: tuple[ShapedArray, ...] | None,
     ) -> None:
         super().__init__(flat, fwd)
         self._bwd = bwd
+        self._logs = logs
         self._optimize_remat = optimize_remat
         self._symbolic_zeros = symbolic_zeros
         self._avals = avals
@@ -251,7 +277,8 @@ class FwdRule(UserRule):
         residuals, res_tree = returned_leaves(pair[1], what, "residuals")
         # Python's numbers stay what they are: the backward rule may branch on a flag, whatever traces there are.
         fixed = {place: leaf for place, leaf in enumerate(tree.leaves(pair[1])) if type(leaf) in _NUMBERS}
-        bwd = BwdRule(flat, self._bwd, self._symbolic_zeros, res_tree, fixed, [primal.aval for primal in primals])
+        in_avals = [primal.aval for primal in primals]
+        bwd = BwdRule(flat, self._bwd, self._symbolic_zeros, self._logs, res_tree, fixed, in_avals)
         return outs, [as_operand(leaf) for place, leaf in enumerate(residuals) if place not in fixed], bwd
 
     def _or_function(self, values: Sequence[Value]) -> tuple[Array, Array]:
@@ -271,19 +298,21 @@ class FwdRule(UserRule):
 class BwdRule(UserRule):
     """The backward rule of one call: `(residuals, cotangents) -> cotangents of the arguments` of flat values."""
 
-    __slots__ = ("_fixed", "_in_avals", "_out_tree", "_res_tree", "_symbolic_zeros")
+    __slots__ = ("_fixed", "_in_avals", "_logs", "_out_tree", "_res_tree", "_symbolic_zeros")
 
     def __init__(
         self,
         flat: FlatCall,
         bwd: Callable[..., object],
         symbolic_zeros: bool,
+        logs: bool,
         res_tree: PyTreeDef,
         fixed: dict[int, object],
         in_avals: list[ShapedArray],
     ) -> None:
         super().__init__(flat, bwd)
         self._symbolic_zeros = symbolic_zeros
+        self._logs = logs
         self._res_tree = res_tree
         self._fixed = fixed
         self._out_tree = flat.out_tree
@@ -297,11 +326,12 @@ class BwdRule(UserRule):
         )
         cotangent = self._out_tree.unflatten([shown(ct, self._symbolic_zeros) for ct in cotangents])
         try:
-            found = bwd(*flat.nondiff_values(), given, cotangent)
+            with without_logs() if logs_wanted() else nullcontext():
+                found = bwd(*flat.nondiff_values(), given, cotangent)
         except UnexpectedTracerError as error:
             raise rule_closed_over("custom_vjp", flat.arguments.name, bwd, error) from error
         what = f"the backward rule {function_name(bwd)!r} of {flat.arguments.name}"
-        leaves = self._leaves(what, found)
+        leaves = self._leaves(what, _without_logs(what, found) if self._logs else found)
         paths = tree.leaves_with_path(flat.treedef.unflatten(range(len(self._in_avals))))
         return [
             _check_cotangent(f"{what} returned, at {keystr(path)},", aval, leaf)
@@ -325,6 +355,27 @@ class BwdRule(UserRule):
                 f"{what} must return cotangents of the structure of the arguments, {treedef}, got "
                 f"{tree.structure(found)}: {error}"
             ) from None
+
+
+def check_logs(what: str, found: object) -> tuple[Any, dict[str, PyTree] | None]:
+    """The pair of cotangents and logs that a backward rule returned. Raises TypeError where it is none."""
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(f"{what} has logs: it must produce a pair (cotangents, logs), got {found!r}")
+    cotangents, entries = found
+    if entries is not None and type(entries) is not dict:
+        raise TypeError(
+            f"{what} has logs: they must be None or a dict, got {entries!r} of type {type(entries).__name__}"
+        )
+    return cotangents, entries
+
+
+def _without_logs(what: str, found: object) -> Any:
+    """The cotangents of what a backward rule returned; the logs are logged."""
+    cotangents, entries = check_logs(what, found)
+    if entries and logs_wanted():
+        leaves, treedef = returned_leaves(entries, what, "logs")
+        log(treedef.unflatten([as_array(leaf) for leaf in leaves]))
+    return cotangents
 
 
 def _check_cotangent(where: str, aval: ShapedArray, leaf: Value | None) -> Value | Zero:

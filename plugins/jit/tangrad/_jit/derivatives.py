@@ -14,6 +14,8 @@ from tangrad.autodiff import (
     is_marked_linear,
     jvp_jaxpr,
     linearize_jaxpr,
+    log_structure,
+    logged,
     partial_eval_jaxpr,
     symbolic_zeros,
     transpose_jaxpr,
@@ -91,11 +93,11 @@ def _rules_of(primitive: Primitive) -> None:
     ) -> tuple[Value | None, ...]:
         linear = tuple([is_linear(arg) for arg in args])
         given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
-        program, nonzero = transpose_jaxpr(jaxpr, linear, given)
+        program, nonzero = transpose_jaxpr(jaxpr, linear, given, with_logs=True)
         known = [arg for arg in args if not is_linear(arg)]
         nonzero_cts = [ct for ct in cotangents if type(ct) is not Zero]
         results = primitive.bind(*known, *nonzero_cts, jaxpr=program, name=f"transpose_{name}", **_derived(params))
-        found = iter(results)
+        found = iter(logged(log_structure(program), results))
         per_unknown = iter([next(found) if has else None for has in nonzero])
         return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])
 

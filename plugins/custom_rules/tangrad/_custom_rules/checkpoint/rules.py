@@ -16,6 +16,8 @@ from tangrad.autodiff import (
     jvp_jaxpr,
     linear_transpose_rule,
     linearize_jaxpr,
+    log_structure,
+    logged,
     partial_eval_jaxpr,
     symbolic_zeros,
     transpose_jaxpr,
@@ -152,12 +154,13 @@ def _(
 ) -> tuple[Value | None, ...]:
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
-    program, nonzero = transpose_jaxpr(jaxpr, linear, given)
+    program, nonzero = transpose_jaxpr(jaxpr, linear, given, with_logs=True)
     known = [position for position, is_unknown in enumerate(linear) if not is_unknown]
     cotangents = [cotangent for cotangent in cotangents if type(cotangent) is not Zero]
     barrier = barrier_of(prevent_cse, known, len(cotangents))
     operands = [args[position] for position in known]
-    found = iter(remat_p.bind(*operands, *cotangents, jaxpr=program, prevent_cse=barrier, **params))
+    results = remat_p.bind(*operands, *cotangents, jaxpr=program, prevent_cse=barrier, **params)
+    found = iter(logged(log_structure(program), results))
     per_unknown = iter([next(found) if has else None for has in nonzero])
     return tuple([next(per_unknown) if is_unknown else None for is_unknown in linear])
 

@@ -225,7 +225,10 @@ def of_one_type(branches: Sequence[ClosedJaxpr], index: Sequence[Any]) -> tuple[
 def with_zeros(
     closed: ClosedJaxpr, has: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray]
 ) -> ClosedJaxpr:
-    """A program that gives some outputs (`has`), with zeros for others that are wanted; `avals`: of all of them."""
+    """A program that gives some outputs (`has`), with zeros for others that are wanted; `avals`: of all of them.
+
+    What it gives after these, as it logs something, stays.
+    """
     eqns, outvars = list(closed.eqns), []
     found = iter(closed.jaxpr.outvars)
     for aval, given, want in zip(avals, has, wanted, strict=True):
@@ -233,7 +236,7 @@ def with_zeros(
             outvars.append(next(found))
         elif want:
             outvars.append(zeros_atom(aval, eqns))
-    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=[*outvars, *found]), closed.consts)
 
 
 def zeros_atom(aval: Any, eqns: list[JaxprEqn]) -> Literal | Var:

@@ -19,6 +19,9 @@ from tangrad.autodiff import (
     each_by_itself,
     instantiate,
     is_linear,
+    log_structure,
+    logged,
+    logs_wanted,
     symbolic_zeros,
     transpose_jaxpr,
     zeros,
@@ -63,7 +66,7 @@ def _choice(primitive: Primitive, lead: int) -> None:
         given = _nonzero(cotangents)
         branches = of_one_type(branches, index)
         with each_by_itself([name for value in index for name, _ in value.aval.named_shape]):
-            key = ("branches", branches[1:], linear, given, current_typed_axes())
+            key = ("branches", branches[1:], linear, given, current_typed_axes(), logs_wanted())
             programs, nonzero = _transposed.get(branches[0], key, lambda: _transpose_branches(branches, linear, given))
         known = [operand for operand in operands if not is_linear(operand)]
         results = iter(primitive.bind(*index, *known, *_given(cotangents, given), branches=programs, **others))
@@ -110,7 +113,7 @@ def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: Any
     others = tuple([(name, value) for name, value in params.items() if name != "jaxpr"])
     back = _transposed.get(
         params["jaxpr"],
-        ("scan", linear, given, others, current_typed_axes()),
+        ("scan", linear, given, others, current_typed_axes(), logs_wanted()),
         lambda: _BackwardScan(params, *linear, *given),
     )
     results = scan_p.bind(
@@ -121,7 +124,7 @@ def _(cotangents: tuple[Value | Zero, ...], *args: Value | Linear, **params: Any
         *_given(of_ys, given[1]),
         **back.params,
     )
-    found = iter(results)
+    found = iter(logged(back.logs, results))
     of_consts = iter([next(found) if has else None for has in back.consts])
     of_init = [next(found) if has else None for has in back.carry]
     of_xs = iter([next(found) if has else None for has in back.xs])
@@ -138,22 +141,23 @@ class _BackwardScan:
     Attributes:
         consts, carry, xs: which linear constants, which carries and which linear slices get cotangents.
         sums: the types of the constants' cotangents, which are added up.
+        logs: the structure of what the body logs, the last results of the scan; None: it does not log.
         params: of the scan over `(known constants, sums, cotangents of the carry, known xs, cotangents of results)`.
     """
 
-    __slots__ = ("carry", "consts", "params", "sums", "xs")
+    __slots__ = ("carry", "consts", "logs", "params", "sums", "xs")
 
     def __init__(self, params: Params, lin_consts: Flags, lin_xs: Flags, carry: Flags, ys: Flags) -> None:
         jaxpr, num_carry = params["jaxpr"], params["num_carry"]
         # All of the carry is linear: what is known of it was taken out before.
         linear = (*lin_consts, *(True,) * num_carry, *lin_xs)
         while True:
-            program, nonzero = transpose_jaxpr(jaxpr, linear, (*carry, *ys))
+            program, nonzero = transpose_jaxpr(jaxpr, linear, (*carry, *ys), with_logs=True)
             self.consts, from_body, self.xs = map(tuple, split_list(nonzero, sum(lin_consts), num_carry))
             if _either(carry, from_body) == carry:
                 break
             carry = _either(carry, from_body)
-        self.carry = carry
+        self.carry, self.logs = carry, log_structure(program)
         linear_avals = [aval for aval, flag in zip(jaxpr.in_avals, linear, strict=True) if flag]
         wanted = (*self.consts, *carry, *self.xs)
         program = with_zeros(program, nonzero, wanted, linear_avals)
