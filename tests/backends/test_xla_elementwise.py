@@ -9,6 +9,8 @@ primitives = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
 import ml_dtypes
 
+import tangrad
+from tangrad._backend_xla.lower import special
 from tangrad.core import ShapedArray, get_backend
 
 XLA = get_backend("xla")
@@ -245,3 +247,127 @@ def test_every_primitive_of_the_family_has_a_lowering() -> None:
         primitive.name: table.cell(primitive).status for primitive in primitives.elementwise.primitives.values()
     }
     assert set(statuses.values()) <= {"rule", "derived"}, statuses
+
+
+# --- functions of large arrays, which are formulas in double precision on CPUs ----------------------------------------
+
+FORMULAS = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "cbrt": np.cbrt,
+    "atan2": np.arctan2,
+}
+LARGE = special.MANY
+ENDS = [
+    *SPECIAL,
+    0.25,
+    -0.75,
+    2.0**-13,
+    -(2.0**-14),
+    1e-30,
+    -1.2e-38,
+    3e38,
+    -3e38,
+    6000.5,
+    11807.738,
+    1.5707964,
+    -3.1415927,
+]
+
+
+@pytest.fixture
+def without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled kernels have functions of their own."""
+    kernels = pytest.importorskip("tangrad._kernels.on_xla_cpu")
+    monkeypatch.setattr(kernels, "is_here", lambda ctx: False)
+
+
+def apply(name: str, *arrays: np.ndarray) -> np.ndarray:
+    function = tangrad.jit(lambda *xs: getattr(primitives, f"{name}_p").bind(*xs))
+    return np.asarray(function(*map(put, arrays)))
+
+
+def numbers(size: int, seed: int, name: str = "") -> np.ndarray:
+    """Of all magnitudes, half of them near 1."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0x00800000, 0x7F800000, size).astype(np.int32).view(np.float32)
+    near = rng.normal(size=size).astype(np.float32)
+    found = np.where(np.arange(size) % 2, near, bits * rng.choice(np.array([-1, 1], np.float32), size))
+    return np.tanh(near) if name in ("asin", "acos") else found
+
+
+def errors(name: str, found: np.ndarray, arrays: list) -> np.ndarray:
+    """In units in the last place, where results are normal numbers."""
+    with np.errstate(all="ignore"):
+        exact = FORMULAS[name](*[array.astype(np.float64) for array in arrays])
+        unit = np.spacing(np.abs(exact.astype(found.dtype))).astype(np.float64)
+        distance = np.abs(found.astype(np.float64) - exact) / unit
+        is_normal = np.abs(exact) >= float(ml_dtypes.finfo(found.dtype).smallest_normal)
+        return np.where(is_normal & np.isfinite(unit), distance, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_functions_of_large_arrays_are_rounded_once(name: str, dtype: str, without_kernels: None) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    with np.errstate(all="ignore"):
+        arrays = [numbers(LARGE + 3, seed, name).astype(kind) for seed in range(2 if name == "atan2" else 1)]
+    found = apply(name, *arrays)
+    assert found.dtype == kind
+    assert errors(name, found, arrays).max() < 0.5006
+    alone = apply(name, *[array[:100] for array in arrays])
+    assert errors(name, alone, [array[:100] for array in arrays]).max() < 4  # XLA's own
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_functions_of_large_arrays_have_the_special_values_of_c(name: str, without_kernels: None) -> None:
+    ends = np.array(ENDS, np.float32)
+    pairs = [ends] if name != "atan2" else [array.ravel() for array in np.meshgrid(ends, ends)]
+    found = apply(name, *[np.resize(array, (3, LARGE)) for array in pairs])
+    found = found.ravel()[: pairs[0].size]
+    with np.errstate(all="ignore"):
+        exact = FORMULAS[name](*[array.astype(np.float64) for array in pairs]).astype(np.float32)
+    # Numbers that are not normal may be 0 to XLA.
+    np.testing.assert_allclose(found, exact, rtol=1.2e-7, atol=1.2e-38)
+    np.testing.assert_array_equal(np.signbit(found)[~np.isnan(exact)], np.signbit(exact)[~np.isnan(exact)])
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_angles_next_to_whole_quarters(name: str, without_kernels: None) -> None:
+    x = (np.arange(1, LARGE + 1) * (np.pi / 2)).astype(np.float32)
+    assert errors(name, apply(name, x), [x]).max() < 0.5006
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "cbrt"])
+def test_functions_of_large_arrays_are_differentiated_and_mapped(name: str, without_kernels: None) -> None:
+    x = numbers(LARGE, 3).reshape(8, -1)
+    x = np.where(np.abs(x) < 1e6, x, np.float32(1.5))
+    bind = getattr(primitives, f"{name}_p").bind
+    found = tangrad.jit(tangrad.vmap(tangrad.vmap(tangrad.grad(bind))))(put(x))
+    wide = x.astype(np.float64)
+    exact = {"sin": np.cos(wide), "cos": -np.sin(wide), "cbrt": np.cbrt(wide) ** -2 / 3}[name]
+    np.testing.assert_allclose(np.asarray(found), exact, rtol=1e-6)
+
+
+def test_only_the_first_functions_of_a_program_become_formulas(without_kernels: None) -> None:
+    def repeated(x: object) -> object:
+        for _ in range(special.MOST + 3):
+            x = primitives.sin_p.bind(x)
+        return x
+
+    text = tangrad.jit(repeated).lower(np.ones(LARGE, np.float32)).as_text()
+    assert text.count("stablehlo.sine") == 3
+    small = tangrad.jit(repeated).lower(np.ones(LARGE - 1, np.float32)).as_text()
+    assert small.count("stablehlo.sine") == special.MOST + 3
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("exponent", range(1, 255, 2))
+def test_functions_of_all_numbers_are_rounded_once(exponent: int, without_kernels: None) -> None:
+    x = np.arange(exponent << 23, min(exponent + 2, 255) << 23, dtype=np.int32).view(np.float32)
+    for name in FORMULAS:
+        if name != "atan2" and not (name in ("asin", "acos") and x[0] >= 1):
+            assert errors(name, apply(name, x), [x]).max() < 0.6, name

@@ -1,295 +1,30 @@
-"""Formulas as StableHLO: values with operators, for lowerings that are whole algorithms (`lower/special.py`).
-
-A *term* is an array of float64 and one shape under construction, or a mask of that shape. `Arithmetic` is what
-`tangrad._lax.special.incomplete` asks for; it emits operations at the place where its context stands, which is inside
-the body while a loop is written.
-"""
+"""How special functions become StableHLO; and functions of large arrays on CPUs, as formulas in double precision."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from math import inf, pi, prod
+from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tangrad._backend_xla.helpers import broadcast_operands, compare, convert, elementwise, full, reduce_by, select
-from tangrad.core import RuleSet, ShapedArray, dtypes
+from tangrad._backend_xla.dimension_values import has_symbolic
+from tangrad._backend_xla.formulas import Arithmetic, Mask, Real, in_double
+from tangrad._backend_xla.helpers import compare, convert, elementwise, full, same_type
+from tangrad.core import Primitive, RuleSet, dtypes, rule_table
 from tangrad.extend import lax
-from tangrad.extend.lax import BESSEL_I0_FAR, BESSEL_I0_NEAR, HALF_LOG_2PI, NEAR_2, STIRLING, STIRLING_FROM
+from tangrad.extend.lax import BESSEL_I0_FAR, BESSEL_I0_NEAR
 
 if TYPE_CHECKING:
-    from tangrad._backend_xla.lowering import FunctionContext
-    from tangrad._backend_xla.mlir import IrType, IrValue
-
-
-DOUBLE = dtypes.as_dtype("float64")
-BOOL = dtypes.as_dtype(bool)
-
-
-class Term:
-    """A value with operators. Numbers beside it are constants."""
-
-    __slots__ = ("home", "value")
-
-    def __init__(self, home: Arithmetic, value: IrValue) -> None:
-        self.home = home
-        self.value = value
-
-
-Operand: TypeAlias = Term | float
-
-
-class Mask(Term):
-    """Truth values."""
-
-    __slots__ = ()
-
-    def __and__(self, other: Mask) -> Mask:
-        return Mask(self.home, self.home.emit("stablehlo.and", self.home.mask_type, self, other))
-
-    def __or__(self, other: Mask) -> Mask:
-        return Mask(self.home, self.home.emit("stablehlo.or", self.home.mask_type, self, other))
-
-    def __invert__(self) -> Mask:
-        return Mask(self.home, self.home.emit("stablehlo.not", self.home.mask_type, self))
-
-
-class Real(Term):
-    """Numbers."""
-
-    __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-
-    def __neg__(self) -> Real:
-        return self.home.op("stablehlo.negate", self)
-
-    def __add__(self, other: Operand) -> Real:
-        return self.home.op("stablehlo.add", self, other)
-
-    def __radd__(self, other: Operand) -> Real:
-        return self.home.op("stablehlo.add", other, self)
-
-    def __sub__(self, other: Operand) -> Real:
-        return self.home.op("stablehlo.subtract", self, other)
-
-    def __rsub__(self, other: Operand) -> Real:
-        return self.home.op("stablehlo.subtract", other, self)
-
-    def __mul__(self, other: Operand) -> Real:
-        return self.home.op("stablehlo.multiply", self, other)
-
-    def __rmul__(self, other: Operand) -> Real:
-        return self.home.op("stablehlo.multiply", other, self)
-
-    def __truediv__(self, other: Operand) -> Real:
-        return self.home.op("stablehlo.divide", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Real:
-        return self.home.op("stablehlo.divide", other, self)
-
-    def __eq__(self, other: Operand) -> Mask:  # type: ignore[override]
-        return self.home.compare("EQ", self, other)
-
-    def __lt__(self, other: Operand) -> Mask:
-        return self.home.compare("LT", self, other)
-
-    def __le__(self, other: Operand) -> Mask:
-        return self.home.compare("LE", self, other)
-
-    def __gt__(self, other: Operand) -> Mask:
-        return self.home.compare("GT", self, other)
-
-    def __ge__(self, other: Operand) -> Mask:
-        return self.home.compare("GE", self, other)
-
-
-class Arithmetic:
-    """The functions of terms of one shape.
-
-    Attributes:
-        ctx: where operations go now.
-        aval: the type of the terms.
-    """
-
-    def __init__(self, ctx: FunctionContext, shape: Sequence[object]) -> None:
-        self.ctx = ctx
-        self._constants: dict[tuple[FunctionContext, str], IrValue] = {}
-        self.aval = ShapedArray(tuple(shape), DOUBLE)
-        self.type = ctx.types[self.aval]
-        self.mask_type = ctx.types[ShapedArray(tuple(shape), BOOL)]
-
-    # --- operations ------------------------------------------------------------------------------------------------
-
-    def value(self, operand: Operand) -> IrValue:
-        """The MLIR value of a term or a number."""
-        return operand.value if isinstance(operand, Term) else self._constant(float(operand))
-
-    def _constant(self, number: float) -> IrValue:
-        """A number in all elements; once in each region, because the loops' bodies are mostly constants else."""
-        key = (self.ctx, number.hex())
-        found = self._constants.get(key)
-        if found is None:
-            found = self._constants[key] = full(self.ctx, number, self.aval)
-        return found
-
-    def emit(self, name: str, result_type: IrType, *operands: Operand) -> IrValue:
-        """One operation; its result."""
-        return self.ctx.op(name, result_type, [self.value(operand) for operand in operands])
-
-    def op(self, name: str, *operands: Operand) -> Real:
-        """One operation on numbers, of the same type."""
-        return Real(self, self.emit(name, self.type, *operands))
-
-    def compare(self, direction: str, x: Operand, y: Operand) -> Mask:
-        """A comparison."""
-        return Mask(self, compare(self.ctx, direction, self.value(x), self.value(y), self.aval))
-
-    def where(self, mask: Mask, x: Operand, y: Operand) -> Real:
-        """x where the mask holds, else y."""
-        return Real(self, select(self.ctx, mask.value, self.value(x), self.value(y), self.aval))
-
-    def like(self, x: Operand, number: float) -> Real:
-        """An array full of a number."""
-        return Real(self, self._constant(number))
-
-    def is_finite(self, x: Operand) -> Mask:
-        """Whether x is neither infinite nor NaN."""
-        return Mask(self, self.emit("stablehlo.is_finite", self.mask_type, x))
-
-    def copysign(self, x: Operand, sign: Real) -> Real:
-        """|x| with the sign of another number (where that is 0: x as it is)."""
-        return self.where(sign < 0, -self.abs(x), self.abs(x))
-
-    def polynomial(self, x: Real, coefficients: Sequence[float]) -> Real:
-        """The polynomial with these coefficients, the highest power first."""
-        total = self.like(x, coefficients[0])
-        for coefficient in coefficients[1:]:
-            total = total * x + coefficient
-        return total
-
-    # --- functions of one operation --------------------------------------------------------------------------------
-
-    def exp(self, x: Operand) -> Real:
-        """e to the power x."""
-        return self.op("stablehlo.exponential", x)
-
-    def expm1(self, x: Operand) -> Real:
-        """exp(x) - 1."""
-        return self.op("stablehlo.exponential_minus_one", x)
-
-    def log(self, x: Operand) -> Real:
-        """The natural logarithm."""
-        return self.op("stablehlo.log", x)
-
-    def log1p(self, x: Operand) -> Real:
-        """log(1 + x)."""
-        return self.op("stablehlo.log_plus_one", x)
-
-    def sqrt(self, x: Operand) -> Real:
-        """The square root."""
-        return self.op("stablehlo.sqrt", x)
-
-    def abs(self, x: Operand) -> Real:
-        """|x|."""
-        return self.op("stablehlo.abs", x)
-
-    def erfc(self, x: Operand) -> Real:
-        """1 - erf(x)."""
-        return self.op("chlo.erfc", x)
-
-    def digamma(self, x: Operand) -> Real:
-        """The derivative of log Γ."""
-        return self.op("chlo.digamma", x)
-
-    def minimum(self, x: Operand, y: Operand) -> Real:
-        """The lesser one."""
-        return self.op("stablehlo.minimum", x, y)
-
-    def maximum(self, x: Operand, y: Operand) -> Real:
-        """The greater one."""
-        return self.op("stablehlo.maximum", x, y)
-
-    # --- functions that StableHLO lacks, or has with fewer digits --------------------------------------------------
-
-    def lgamma_1p(self, x: Real) -> Real:
-        """log Γ(1 + x)."""
-        small = x < 0.5
-        near = self.where(small, x, 0.25)
-        return self.where(small, near * self.polynomial(near, NEAR_2) - self.log1p(near), self.lgamma(x + 1))
-
-    def lgamma(self, x: Real) -> Real:
-        """log Γ(x) for x > 0; by Stirling's series where it is exact, which the operation is not."""
-        large = x >= STIRLING_FROM
-        safe = self.where(large, x, STIRLING_FROM)
-        series = (safe - 0.5) * (self.log(safe) - 1) - 0.5 + HALF_LOG_2PI + self.stirling_remainder(safe)
-        return self.where(large, series, self.op("chlo.lgamma", x))
-
-    def stirling_remainder(self, x: Real) -> Real:
-        """log Γ(x) less the first terms of Stirling's series."""
-        return self.polynomial(1 / (x * x), STIRLING) / x
-
-    # --- pieces and loops ------------------------------------------------------------------------------------------
-
-    def piecewise(self, arguments: Sequence[Real], *pieces: Any) -> Real:
-        """Every function everywhere, on numbers that are safe where its mask fails; then one of the results."""
-        out: Any = None
-        for mask, function, safe in pieces:
-            given = arguments
-            if safe is not None:
-                given = [self.where(mask, argument, number) for argument, number in zip(arguments, safe, strict=True)]
-            value = function(*given)
-            out = value if out is None else self.where(mask, value, out)
-        return out
-
-    def converge(self, step: Callable[..., Any], state: Sequence[Real], limit: int) -> tuple[Real, ...]:
-        """A loop that ends when all elements are finished, or at the limit."""
-        outer = self.ctx
-        scalar = outer.types[ShapedArray((), BOOL)]
-        start = [self.like(state[0], 1.0), *state]
-        going = full(outer, True, ShapedArray(self.aval.shape, BOOL))
-        types = [self.type] * len(start) + [self.mask_type]
-        loop = outer.ops("stablehlo.while", types, [*[self.value(term) for term in start], going], None, 2)
-        condition, arguments = outer.region(loop, 0, types, captures=True)
-        condition.give([self._continues(condition, arguments[0], arguments[-1], limit, scalar)])
-        body, arguments = outer.region(loop, 1, types, captures=True)
-        self.ctx = body
-        n, *terms = [Real(self, argument) for argument in arguments[:-1]]
-        new, finished = step(n, *terms)
-        body.give([self.value(term) for term in (n + 1, *new, ~finished)])
-        self.ctx = outer
-        return tuple([Real(self, result) for result in list(loop.results)[1:-1]])
-
-    def _continues(self, ctx: FunctionContext, n: IrValue, going: IrValue, limit: int, scalar: IrType) -> IrValue:
-        axes = tuple(range(self.aval.ndim))
-        flag = ShapedArray((), BOOL)
-        if axes:
-            # n is the same in all elements.
-            going = reduce_by(ctx, "stablehlo.or", going, False, axes, flag)
-            n = reduce_by(ctx, "stablehlo.maximum", n, 0.0, axes, ShapedArray((), DOUBLE))
-        within = compare(ctx, "LE", n, ctx.constant(np.asarray(limit, DOUBLE)), ShapedArray((), DOUBLE))
-        return ctx.op("stablehlo.and", scalar, (going, within))
-
-
-__all__ = ["Arithmetic", "Mask", "Real", "Term"]
+    from tangrad._backend_xla.helpers import Rule
+    from tangrad._backend_xla.lowering import FunctionContext, Module
+    from tangrad._backend_xla.mlir import IrValue
 
 
 lower = RuleSet("lower.xla", api=1)
 
-
-def in_double(function: Callable[..., Any]) -> Callable[..., IrValue]:
-    """The rule that computes `function(arithmetic, *terms)` in double precision."""
-
-    def rule(ctx: FunctionContext, *operands: IrValue) -> IrValue:
-        out = ctx.out_aval
-        wide = out.update(dtype=DOUBLE)
-        operands = tuple(broadcast_operands(ctx, operands, out.shape))
-        if out.dtype is not DOUBLE:
-            operands = tuple([convert(ctx, operand, out, wide) for operand in operands])
-        arithmetic = Arithmetic(ctx, out.shape)
-        result = function(arithmetic, *[Real(arithmetic, operand) for operand in operands]).value
-        return result if out.dtype is DOUBLE else convert(ctx, result, wide, out)
-
-    return rule
+Formula: TypeAlias = Callable[..., Real]
 
 
 def _bessel_i0e(m: Arithmetic, x: Real) -> Real:
@@ -328,3 +63,195 @@ lower.table(
         lax.regularized_incomplete_beta_p: in_double(lax.betainc),
     }
 )
+
+
+# --- Functions of single-precision arrays on CPUs that XLA computes one element at a time, by calls of C's library ---
+# Formulas in double precision take their place, made of what XLA's loops do to several elements at once: a fifth of
+# the time and less. The results are those of exact arithmetic rounded once, all but a few in ten thousand. Narrower
+# floats are converted. Each takes XLA some 5 ms to compile, so small arrays are left to it, and what comes after the
+# first few functions of a program.
+
+on_cpu = RuleSet("lower.xla.cpu", api=1)
+
+MANY, MOST = 1 << 15, 8  # elements of an array, at least; functions in a program
+SINGLE = ("float32", "float16", "bfloat16")
+INT64, INT32 = np.dtype("int64"), np.dtype("int32")
+
+
+def _rule(primitive: Primitive, function: Formula) -> Rule:
+    in_whole_loops = in_double(function)
+
+    def rule(ctx: FunctionContext, *operands: IrValue) -> IrValue:
+        out = ctx.out_aval
+        is_long = not has_symbolic(out.shape) and prod(out.shape) >= MANY
+        if not is_long or dtypes.dtype_name(out.dtype) not in SINGLE or not _is_among_first(ctx.module):
+            return rule_table("lower.xla")[primitive](ctx, *operands)
+        return in_whole_loops(ctx, *operands)
+
+    return rule
+
+
+_counts: WeakKeyDictionary[Module, int] = WeakKeyDictionary()
+
+
+def _is_among_first(module: Module) -> bool:
+    _counts[module] = count = _counts.get(module, 0) + 1
+    return count <= MOST
+
+
+# --- bits ------------------------------------------------------------------------------------------------------------
+
+
+def _bits(m: Arithmetic, x: Real) -> IrValue:
+    return m.ctx.op("stablehlo.bitcast_convert", m.ctx.types[m.aval.update(dtype=INT64)], (x.value,))
+
+
+def _is_negative(m: Arithmetic, x: Real) -> Mask:
+    """Whether there is a sign, which -0 has, too."""
+    integers = m.aval.update(dtype=INT64)
+    return Mask(m, compare(m.ctx, "LT", _bits(m, x), full(m.ctx, 0, integers), integers))
+
+
+# --- circular functions ----------------------------------------------------------------------------------------------
+
+# 1 / 2π in parts: all but the last have 29 bits, so that their products with numbers of 24 bits are exact.
+TURN = (
+    float.fromhex("0x1.45f306ep-3"),
+    float.fromhex("-0x1.b1bbeadp-34"),
+    float.fromhex("-0x1.80f62a1p-64"),
+    float.fromhex("0x1.1f534dep-94"),
+    float.fromhex("-0x1.f924eb5p-125"),
+    float.fromhex("-0x1.9b0ef1bef806cp-156"),
+)
+# sin(2πt) / t as a polynomial of t² for |t| ≤ 1/4, the highest power first: to 2e-11.
+SINE = (
+    -14.393966295455941,
+    42.009779303153906,
+    -76.70427987604262,
+    81.60522617402967,
+    -41.341702116744,
+    6.283185307072264,
+)
+TINY = 2.0**-13  # below, numbers are their own sines, tangents and inverses of these
+
+
+def _turns(m: Arithmetic, x: Real) -> Real:
+    """x / 2π without its whole part, from -1/2 to 1/2: right to 2**-54 for all numbers of single precision.
+
+    The whole part of each product goes before they are summed up; the last is small for the greatest x.
+    """
+    total = x * TURN[0]
+    total = total - _whole(m, total)
+    for part in TURN[1:-1]:
+        product = x * part
+        total = total + (product - _whole(m, product))
+    total = total + x * TURN[-1]
+    return total - _whole(m, total)
+
+
+def _whole(m: Arithmetic, x: Real) -> Real:
+    return m.op("stablehlo.round_nearest_even", x)
+
+
+def _sine_of_turns(m: Arithmetic, t: Real) -> Real:
+    """sin(2πt) for |t| ≤ 1/4."""
+    return m.polynomial(t * t, SINE) * t
+
+
+def _unless_tiny(m: Arithmetic, x: Real, found: Real) -> Real:
+    """x itself where it is tiny, with the sign of 0."""
+    return m.where(m.abs(x) < TINY, x, found)
+
+
+def sine(m: Arithmetic, x: Real) -> Real:
+    t = _turns(m, x)
+    return _unless_tiny(m, x, _sine_of_turns(m, m.maximum(m.minimum(t, 0.5 - t), -0.5 - t)))
+
+
+def cosine(m: Arithmetic, x: Real) -> Real:
+    return _sine_of_turns(m, 0.25 - m.abs(_turns(m, x)))
+
+
+def tangent(m: Arithmetic, x: Real) -> Real:
+    t = _turns(m, x)
+    t = t - 0.5 * _whole(m, 2 * t)
+    return _unless_tiny(m, x, _sine_of_turns(m, t) / _sine_of_turns(m, 0.25 - m.abs(t)))
+
+
+# --- their inverses --------------------------------------------------------------------------------------------------
+
+# arctan(q) / q as a polynomial of q² for 0 ≤ q ≤ 1, the highest power first: to 1.2e-11.
+ARCTANGENT = (
+    0.00041922786011272897,
+    -0.0031954252407363944,
+    0.011427633277375594,
+    -0.02600599597760862,
+    0.04364658944281667,
+    -0.06022196387937433,
+    0.07495262378099696,
+    -0.09049179093720577,
+    0.11105306732424464,
+    -0.1428522560816021,
+    0.19999978336217084,
+    -0.3333333295165722,
+    0.9999999999887381,
+)
+
+
+def _angle(m: Arithmetic, x: Real, y: Real) -> Real:
+    """The angle of the point (x, y), for y ≥ 0; from 0 to π."""
+    size = m.abs(x)
+    less, greater = m.minimum(size, y), m.maximum(size, y)
+    quotient = m.where(less == greater, m.where(greater == 0, 0.0, 1.0), less / greater)  # zeros, infinities
+    angle = m.polynomial(quotient * quotient, ARCTANGENT) * quotient
+    angle = m.where(y > size, pi / 2 - angle, angle)
+    return m.where(_is_negative(m, x), pi - angle, angle)
+
+
+def arctangent_of_two(m: Arithmetic, y: Real, x: Real) -> Real:
+    angle = _angle(m, x, m.abs(y))
+    return m.where(_is_negative(m, y), -angle, angle)
+
+
+def arcsine(m: Arithmetic, x: Real) -> Real:
+    angle = _angle(m, m.sqrt((1 - x) * (1 + x)), m.abs(x))
+    return _unless_tiny(m, x, m.where(x < 0, -angle, angle))
+
+
+def arccosine(m: Arithmetic, x: Real) -> Real:
+    return _angle(m, x, m.sqrt((1 - x) * (1 + x)))
+
+
+# --- cubic roots -----------------------------------------------------------------------------------------------------
+
+THIRD_OF_BIAS = 715094163  # a third of the upper half of the bits of a double and this: within 6 % of the root
+LEAST = 2.0**-126  # numbers below count as 0 on CPUs, as in all of XLA's programs
+
+
+def cubic_root(m: Arithmetic, x: Real) -> Real:
+    """By Halley's iteration, which triples the digits: of a root whose exponent is a third."""
+    ctx, size = m.ctx, m.abs(x)
+    wide, half = m.aval.update(dtype=INT64), m.aval.update(dtype=INT32)
+    shift = full(ctx, 32, wide)
+    upper = convert(ctx, same_type(ctx, "stablehlo.shift_right_logical", _bits(m, size), shift), wide, half)
+    third = same_type(ctx, "stablehlo.divide", upper, full(ctx, 3, half))
+    third = same_type(ctx, "stablehlo.add", third, full(ctx, THIRD_OF_BIAS, half))
+    bits = same_type(ctx, "stablehlo.shift_left", convert(ctx, third, half, wide), shift)
+    root = Real(m, ctx.op("stablehlo.bitcast_convert", m.type, (bits,)))
+    for _ in range(2):
+        cube = root * root * root
+        root = root * (cube + 2 * size) / (2 * cube + size)
+    found = m.where(x < 0, -root, root)
+    return m.where((size >= LEAST) & (size < inf), found, x)
+
+
+_FORMULAS: dict[Primitive, Formula] = {
+    lax.sin_p: sine,
+    lax.cos_p: cosine,
+    lax.tan_p: tangent,
+    lax.asin_p: arcsine,
+    lax.acos_p: arccosine,
+    lax.atan2_p: arctangent_of_two,
+    lax.cbrt_p: cubic_root,
+}
+on_cpu.table({primitive: _rule(primitive, formula) for primitive, formula in _FORMULAS.items()})

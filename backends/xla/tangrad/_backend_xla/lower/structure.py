@@ -1,4 +1,4 @@
-"""How structural primitives become StableHLO.
+"""How structural primitives, and the values of symbolic dimensions, become StableHLO.
 
 Elements of extended dtypes (typed keys) are stored with dimensions of their own, which come last: `inside` counts them.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tangrad._backend_xla.dimension_values import SIZE
 from tangrad._backend_xla.helpers import (
     broadcast,
+    convert,
     iota,
     pad,
     part,
@@ -23,11 +25,12 @@ from tangrad._backend_xla.helpers import (
 from tangrad.core import RuleSet, ShapedArray, dtypes
 from tangrad.extend import lax as p
 from tangrad.extend.lax import device_put_p
+from tangrad.extend.symbolic import dimension_as_value_p
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
-    from tangrad.typing import Dimensions
+    from tangrad.typing import Dimensions, DType
 
 
 lower = RuleSet("lower.xla", api=1)
@@ -150,3 +153,12 @@ def _pad(
 
 placement = RuleSet("lower.xla", api=1)  # nothing moves within a program, which runs in one place
 placement.table({device_put_p: lambda ctx, x, *, target: x})
+
+
+dimensions = RuleSet("lower.xla", api=1)
+
+
+@dimensions.rule(dimension_as_value_p)
+def _dimension_as_value(ctx: FunctionContext, *, dimension: object, dtype: DType) -> IrValue:
+    value = ctx.size(dimension)
+    return value if ctx.out_aval.dtype == SIZE.dtype else convert(ctx, value, SIZE, ctx.out_aval)
