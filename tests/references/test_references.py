@@ -1,6 +1,7 @@
 """References made by users: what is written, where it is seen, and what is refused."""
 
 import copy
+import functools
 import pickle
 from types import SimpleNamespace
 
@@ -588,3 +589,113 @@ def test_copies_of_references_are_cells_of_their_own():
     tangrad.freeze(ref)
     with pytest.raises(ValueError, match="was frozen"):
         copy.deepcopy(ref)
+
+
+# --- references within checkpointed functions -------------------------------------------------------------------------
+
+POLICIES = {
+    "none": None,
+    "nothing": tangrad.checkpoint_policies.nothing_saveable,
+    "dots": tangrad.checkpoint_policies.dots_saveable,
+    "everything": tangrad.checkpoint_policies.everything_saveable,
+}
+
+
+def scaled_by(ref):
+    """Functions of a number that read the reference: their derivative is that value times a cosine."""
+    plain = lambda y: tnp.sin(y * ref[...])
+    looped = lambda y: tangrad.lax.scan(lambda c, k: (c + tnp.sin(y * ref[...]) * k, None), 0.0, WEIGHTS)[0]
+    return {
+        "plain": plain,
+        "jit": tangrad.jit(plain),
+        "scan": looped,
+        "cond": lambda y: tangrad.lax.cond(y > 0, plain, lambda v: v, y),
+        "checkpoint": tangrad.checkpoint(plain),
+        "jit-of-scan": tangrad.jit(looped),
+    }
+
+
+WEIGHTS = np.array([0.25, 0.75], "float32")
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", ["plain", "jit", "scan", "cond", "checkpoint", "jit-of-scan"])
+def test_what_a_checkpointed_function_read_is_not_read_again(name, policy, backend):
+    with tangrad.use_backend(backend):
+        ref = tangrad.new_ref(1.0)
+        f = tangrad.checkpoint(scaled_by(ref)[name], policy=POLICIES[policy])
+
+        def overwritten(y):
+            out = f(y)
+            ref[...] = 100.0
+            return out
+
+        for gradient in (tangrad.grad(overwritten), tangrad.jit(tangrad.grad(overwritten))):
+            ref[...] = 1.0
+            np.testing.assert_allclose(gradient(2.0), np.cos(2.0), rtol=1e-5)
+        for function in (f, tangrad.jit(f)):
+            ref[...] = 1.0
+            _, pullback = tangrad.vjp(function, 2.0)
+            _, tangents = tangrad.linearize(function, 2.0)
+            ref[...] = 100.0
+            np.testing.assert_allclose(pullback(1.0)[0], np.cos(2.0), rtol=1e-5)
+            np.testing.assert_allclose(tangents(1.0), np.cos(2.0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64"])
+def test_statistics_are_written_once_and_have_no_derivative(dtype, policy, jitted, backend):
+    with tangrad.use_backend(backend):
+        count = tangrad.new_ref(np.zeros((), "int32"), kind="no_grad_no_remat")
+        mean = tangrad.new_ref(tnp.ones(2, dtype), kind="no_grad_no_remat")
+        assert tangrad.typeof(mean).kind == "no_grad_no_remat"
+
+        @functools.partial(tangrad.checkpoint, policy=POLICIES[policy])
+        def f(y, mean):
+            out = y * y * mean[...]
+            mean[...] += out
+            count[...] += 1
+            return (out * mean[...]).sum().real
+
+        f = tangrad.jit(f) if jitted else f
+        y = tnp.full(2, 2.0, dtype)
+        value, gradient = tangrad.value_and_grad(f)(y, mean)
+        # The second factor, 1 + 4, is a constant of the derivative: (y**2 * 1 * 5)' = 10 y.
+        assert float(value) == 40.0 and int(count[...]) == 1
+        np.testing.assert_allclose(np.asarray(gradient).astype("complex64"), [20.0, 20.0])
+        np.testing.assert_allclose(np.asarray(mean[...]).astype("complex64"), [5.0, 5.0])
+
+
+def test_a_kind_is_part_of_a_type_and_stays():
+    ref = tangrad.new_ref(1.0, kind="no_grad_no_remat")
+    for other in (copy.copy(ref), copy.deepcopy(ref), pickle.loads(pickle.dumps(ref))):
+        assert other.aval is ref.aval
+    assert ref.aval is not tangrad.new_ref(1.0).aval
+    assert pickle.loads(pickle.dumps(ref.aval)) is ref.aval
+    rows = tangrad.new_ref(tnp.zeros(3), kind="no_grad_no_remat")
+
+    def add(row, x):
+        assert row.aval.kind == "no_grad_no_remat"
+        row[...] += 2.0 * x
+        return x * row[...]
+
+    np.testing.assert_allclose(tangrad.grad(lambda xs: tangrad.vmap(add)(rows, xs).sum())(tnp.ones(3)), [2.0] * 3)
+    np.testing.assert_allclose(rows[...], [2.0] * 3)
+
+    # One that is made within the function that is differentiated has no derivative either.
+    def within(x):
+        made = tangrad.new_ref(0.0, kind="no_grad_no_remat")
+        made[...] = 3.0 * x
+        return x * made[...]
+
+    assert float(tangrad.grad(within)(1.0)) == float(tangrad.jit(tangrad.grad(within))(1.0)) == 3.0
+    with pytest.raises(NotImplementedError, match="kind None or 'no_grad_no_remat'"):
+        tangrad.new_ref(1.0, kind="pinned")
+    with pytest.raises(ValueError, match="its derivative would be lost"):
+        tangrad.grad(lambda x: (tangrad.ref.set(outside, ..., x), x)[1])(1.0)
+
+
+outside = tangrad.new_ref(0.0)

@@ -34,6 +34,7 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.transformations import call_under, install_trace
 from tangrad.errors import UnexpectedTracerError
+from tangrad.lax import stop_gradient
 from tangrad.tree_util import register_pytree_node
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ class Reference(Tracer):
     alone: bool
     state: Array | None
 
-    def __init__(self, trace: References, value: Array) -> None:
+    def __init__(self, trace: References, value: Array, kind: str | None = None) -> None:
         self._trace = trace
-        self.aval: Any = AbstractRef(value.aval)
+        self.aval: Any = AbstractRef(value.aval, kind)
         self.value = value
 
     @property
@@ -115,7 +116,7 @@ class Reference(Tracer):
 
     @value.setter
     def value(self, value: Array) -> None:
-        self.state, self.alone = value, False
+        self.state, self.alone = value if self.aval.kind is None else stop_gradient(value), False
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -183,13 +184,13 @@ class Reference(Tracer):
 
     def __copy__(self) -> Reference:
         """Another cell with the same value: what is written to one is not in the other."""
-        return _made_of(get(self))
+        return _made_of(get(self), self.aval.kind)
 
     def __deepcopy__(self, memo: object) -> Reference:
-        return _made_of(get(self))
+        return _made_of(get(self), self.aval.kind)
 
-    def __reduce__(self) -> tuple[Callable[[Array], Reference], tuple[Array]]:
-        return _made_of, (get(self),)
+    def __reduce__(self) -> tuple[Callable[..., Reference], tuple[Array, str | None]]:
+        return _made_of, (get(self), self.aval.kind)
 
     def __repr__(self) -> str:
         return "Ref(frozen)" if self.state is None else f"Ref({self.state!r})"
@@ -197,9 +198,9 @@ class Reference(Tracer):
     __str__ = __repr__
 
 
-def _made_of(value: Array) -> Reference:
+def _made_of(value: Array, kind: str | None = None) -> Reference:
     """A reference that begins with a value, which belongs to the current trace."""
-    return Reference(trace_for_references(), value)
+    return Reference(trace_for_references(), value, kind)
 
 
 class Moved(Reference):
@@ -210,7 +211,7 @@ class Moved(Reference):
     def __init__(self, original: Reference, source: int, destination: int) -> None:
         self._original, self._axes = original, (source, destination)
         self._trace, self.alone, self.state = original._trace, False, self.value
-        self.aval: Any = AbstractRef(self.state.aval)
+        self.aval: Any = AbstractRef(self.state.aval, original.aval.kind)
 
     @property
     def value(self) -> Array:
@@ -399,7 +400,11 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
 def _of_values(closed: ClosedJaxpr, own: tuple[bool, ...], last: bool) -> ClosedJaxpr:
     def run(*values: Any) -> list[Value]:
         trace = install_trace(References(thread.trace, last))
-        cells = [Reference(trace, value) if is_own else value for value, is_own in zip(values, own, strict=True)]
+        kinds = [getattr(aval, "kind", None) for aval in closed.in_avals]
+        cells = [
+            Reference(trace, value, kind) if is_own else value
+            for value, is_own, kind in zip(values, own, kinds, strict=True)
+        ]
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *cells)
         for position, out in enumerate(outs):
             if is_reference(out):

@@ -12,7 +12,7 @@ import tangrad.random as draws
 from tangrad._references import cells
 from tangrad._references.cells import Reference, trace_for_references
 from tangrad._references.indexing import fitted
-from tangrad._references.types import is_reference
+from tangrad._references.types import NO_GRAD_NO_REMAT, is_reference
 from tangrad.core import (
     EVAL_TRACE,
     Array,
@@ -41,10 +41,14 @@ def new_ref(init_val: ArrayLike, *, memory_space: object = None, kind: str | Non
 
     Args:
         init_val: what it holds first: an array or a number. Its shape and dtype are those of the reference.
-        memory_space, kind: as in JAX; None.
+        memory_space: as in JAX; None.
+        kind: "no_grad_no_remat" for a reference that holds values without derivatives, such as statistics: what is
+            differentiated is written to it as by `lax.stop_gradient`, and checkpointed functions keep what they read of
+            it, so that computing values again neither reads nor writes it.
 
     Raises:
-        TypeError: for what is no array, and for a reference. NotImplementedError: for a `memory_space` or `kind`.
+        TypeError: for what is no array, and for a reference. NotImplementedError: for a `memory_space`, or another
+            `kind`.
 
     >>> import tangrad, tangrad.numpy as np
     >>> total = tangrad.new_ref(np.zeros(2))
@@ -56,16 +60,16 @@ def new_ref(init_val: ArrayLike, *, memory_space: object = None, kind: str | Non
     >>> total[...]
     Array([3., 0.], dtype=float32)
     """
-    if memory_space is not None or kind is not None:
+    if memory_space is not None or kind not in (None, NO_GRAD_NO_REMAT):
         raise NotImplementedError(
-            f"new_ref: memory_space and kind must be None, got memory_space={memory_space!r} and kind={kind!r}: "
-            "references are where arrays are"
+            f"new_ref: memory_space must be None, and kind None or {NO_GRAD_NO_REMAT!r}, got {memory_space=!r} and "
+            f"{kind=!r}: references are where arrays are"
         )
     if is_reference(init_val):
         raise TypeError("new_ref: init_val is a reference; a reference to its value is new_ref(ref[...])")
     array_leaves(init_val, "new_ref: init_val")
     value = fitted(init_val, get_aval(init_val).dtype)
-    return cast("Ref", Reference(trace_for_references(), value))
+    return cast("Ref", Reference(trace_for_references(), value, kind))
 
 
 @api_boundary

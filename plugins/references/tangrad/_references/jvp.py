@@ -29,10 +29,10 @@ def _check_constant(ref: Array, tangent: object) -> None:
 
 
 def _check(primals: tuple[Array, ...], tangents: Any) -> None:
-    """Raise ValueError for a value that depends on what a derivative is taken by."""
+    """Raise ValueError for a value that depends on what a derivative is taken by, where that would be lost."""
     ref, tangent = primals[0], tangents[-1]
     _check_constant(ref, tangents[0])
-    if type(tangent) is not Zero:
+    if type(tangent) is not Zero and getattr(ref.aval, "kind", None) is None:
         raise ValueError(
             f"a value that is differentiated is written to a reference from outside, of type {ref.aval.str_short()}, "
             "where its derivative would be lost: write tangrad.lax.stop_gradient(value), make the reference within "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tangrad._references.indexing import from_template, read
-from tangrad._references.types import READS, WRITES, AbstractRef
+from tangrad._references.types import AbstractRef, reads, writes
 from tangrad.core import PrimitiveSet, ShapedArray, trace_to_closed_jaxpr
 
 references = PrimitiveSet("references", api=1)
@@ -35,22 +35,20 @@ def _checked(what: str, part: ShapedArray, value: Any) -> ShapedArray:
     return part
 
 
-@references.primitive(name="ref_get", weak_type="never", effects=lambda avals, params: READS)
+@references.primitive(name="ref_get", weak_type="never", effects=reads)
 def get_p(ref: object, *indices: object, indexers: tuple[object, ...]) -> ShapedArray:
     """The part of the array behind a reference that `indexers` say, with `indices` in the places of arrays."""
     return _part_of("reading a reference", ref, indices, indexers)
 
 
-@references.primitive(name="ref_swap", weak_type="never", effects=lambda avals, params: WRITES)
+@references.primitive(name="ref_swap", weak_type="never", effects=writes)
 def swap_p(ref: object, *operands: object, indexers: tuple[object, ...]) -> ShapedArray:
     """That part as it was, before the last operand takes its place."""
     *indices, value = operands
     return _checked("writing a reference", _part_of("writing a reference", ref, indices, indexers), value)
 
 
-@references.primitive(
-    name="ref_addupdate", multiple_results=True, weak_type="never", effects=lambda avals, params: WRITES
-)
+@references.primitive(name="ref_addupdate", multiple_results=True, weak_type="never", effects=writes)
 def addupdate_p(ref: object, *operands: object, indexers: tuple[object, ...]) -> tuple[ShapedArray, ...]:
     """Nothing; the last operand is added to that part."""
     *indices, value = operands

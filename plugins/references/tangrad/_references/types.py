@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tangrad.core import AbstractValue, Array, Effect, Primitive, RuleKind, ShapedArray, class_boundary
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @class_boundary
 class AbstractRef(AbstractValue):
-    """The type of a reference: that of the array behind it. Equal types are one object.
+    """The type of a reference: that of the array behind it, and its kind, None or `NO_GRAD_NO_REMAT`.
+
+    Equal types are one object.
 
     >>> from tangrad.core import ShapedArray
     >>> import tangrad
@@ -27,29 +29,30 @@ class AbstractRef(AbstractValue):
     Ref{float32[3]}
     """
 
-    __slots__ = ("dtype", "inner_aval", "named_shape", "ndim", "shape")
+    __slots__ = ("dtype", "inner_aval", "kind", "named_shape", "ndim", "shape")
     weak_type = False
     inner_aval: ShapedArray
+    kind: str | None
     shape: Dimensions
     dtype: np.dtype
     ndim: int
     named_shape: tuple[tuple[object, object], ...]
 
-    def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
+    def __new__(cls, inner_aval: ShapedArray, kind: str | None = None) -> AbstractRef:
         if not isinstance(inner_aval, ShapedArray):
             raise TypeError(f"AbstractRef: inner_aval must be the type of an array, a ShapedArray, got {inner_aval!r}")
         inner_aval = inner_aval.strip_weak_type()
-        found = _interned.get(inner_aval)
+        found = _interned.get((inner_aval, kind))
         if found is None:
             found = object.__new__(AbstractRef)
-            found.inner_aval, found.named_shape = inner_aval, inner_aval.named_shape
+            found.inner_aval, found.kind, found.named_shape = inner_aval, kind, inner_aval.named_shape
             found.shape, found.dtype, found.ndim = inner_aval.shape, inner_aval.dtype, inner_aval.ndim
-            found = _interned.setdefault(inner_aval, found)  # of several threads, one wins
+            found = _interned.setdefault((inner_aval, kind), found)  # of several threads, one wins
         return found
 
     def update(self, **changes: object) -> AbstractRef:
         """A copy with some fields of the array's type replaced."""
-        return AbstractRef(self.inner_aval.update(**changes))
+        return AbstractRef(self.inner_aval.update(**changes), self.kind)
 
     def strip_weak_type(self) -> AbstractRef:
         return self
@@ -71,13 +74,14 @@ class AbstractRef(AbstractValue):
         return len(self.inner_aval)
 
     def str_short(self, short_dtypes: bool = True) -> str:
-        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
+        kind = "" if self.kind is None else f", {self.kind}"
+        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}{kind}}}"
 
     def __repr__(self) -> str:
         return self.str_short(False)
 
-    def __reduce__(self) -> tuple[type[AbstractRef], tuple[ShapedArray]]:
-        return AbstractRef, (self.inner_aval,)
+    def __reduce__(self) -> tuple[type[AbstractRef], tuple[ShapedArray, str | None]]:
+        return AbstractRef, (self.inner_aval, self.kind)
 
     # What a value of this type does where users hold a tracer of it: the kernel and `tangrad.numpy` ask for these.
 
@@ -110,30 +114,49 @@ class Accesses:
 
 
 accesses = Accesses()
-_interned: weakref.WeakValueDictionary[ShapedArray, AbstractRef] = weakref.WeakValueDictionary()
+_interned: weakref.WeakValueDictionary[tuple[ShapedArray, str | None], AbstractRef] = weakref.WeakValueDictionary()
+
+
+# References that hold values without derivatives; checkpointed functions read and write them once.
+NO_GRAD_NO_REMAT = "no_grad_no_remat"
 
 
 class ReferenceEffect(Effect):
-    """A reference is read or written: in the order of the program, and as often as in it."""
+    """A reference is read or written: in the order of the program, and as often as in it.
 
-    __slots__ = ("droppable", "what")
+    Attributes:
+        kept: whether checkpointed functions keep the results, and do not do it again. What is read is always kept: the
+            reference may hold another value by then.
+    """
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    __slots__ = ("droppable", "kept", "what")
+
+    def __init__(self, what: str, kept: bool = False) -> None:
+        self.what, self.kept = what, kept
         self.droppable = what == "read"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ReferenceEffect) and self.what == other.what
+        return isinstance(other, ReferenceEffect) and (self.what, self.kept) == (other.what, other.kept)
 
     def __hash__(self) -> int:
-        return hash((ReferenceEffect, self.what))
+        return hash((ReferenceEffect, self.what, self.kept))
 
     def __repr__(self) -> str:
         return f"Reference({self.what})"
 
 
-READS = frozenset([ReferenceEffect("read")])
-WRITES = frozenset([ReferenceEffect("write")])
+_READS = frozenset([ReferenceEffect("read", True)])
+_WRITES = {kind: frozenset([ReferenceEffect("write", kind is not None)]) for kind in (None, NO_GRAD_NO_REMAT)}
+
+
+def reads(avals: object, params: object) -> frozenset[ReferenceEffect]:
+    """The effects of reading a reference."""
+    return _READS
+
+
+def writes(avals: Sequence[Any], params: object) -> frozenset[ReferenceEffect]:
+    """The effects of writing the reference that is the first operand."""
+    return _WRITES[getattr(avals[0], "kind", None)]
 
 
 def is_reference(value: object) -> bool:

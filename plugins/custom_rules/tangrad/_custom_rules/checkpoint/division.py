@@ -38,8 +38,19 @@ recompute = RuleKind(
 )
 
 
+def takes_place_once(eqn: JaxprEqn) -> bool:
+    """Whether an equation has effects that do not take place again, so that its results are kept."""
+    return any(map(_once, eqn.effects))
+
+
+def _once(effect: object) -> bool:
+    return getattr(effect, "kept", False)
+
+
 def is_kept(eqn: JaxprEqn, policy: Policy | None) -> bool:
-    """Whether a policy keeps the results of an equation."""
+    """Whether a policy keeps the results of an equation, or it has effects that must not take place again."""
+    if takes_place_once(eqn):
+        return True
     return policy is not None and keeps(policy(eqn.primitive, *[atom.aval for atom in eqn.invars], **eqn.params))
 
 
@@ -56,7 +67,7 @@ def shown_again(primal: Jaxpr, policy: Policy | None) -> set[JaxprEqn]:
         kept = is_kept(eqn, policy)
         if not kept:
             at_hand.update(eqn.outvars)
-        if any([effect.incidental for effect in eqn.effects]):
+        if any([effect.incidental for effect in eqn.effects]) and not takes_place_once(eqn):
             if not kept or all([type(atom) is Literal or atom in at_hand for atom in eqn.invars]):
                 shown.add(eqn)
     return shown
@@ -64,7 +75,7 @@ def shown_again(primal: Jaxpr, policy: Policy | None) -> set[JaxprEqn]:
 
 def check_effects(closed: ClosedJaxpr) -> None:
     """Raise NotImplementedError for effects that must not take place a second time."""
-    refused = [str(effect) for effect in closed.effects if not (effect.incidental or effect.droppable)]
+    refused = [str(effect) for effect in closed.effects if not (effect.incidental or effect.droppable or _once(effect))]
     if refused:
         raise NotImplementedError(
             "checkpoint: the function has effects, which would take place again when its derivative computes values "
@@ -172,8 +183,11 @@ def _inside(eqn: JaxprEqn, needed: set[Var], policy: Policy | None) -> Recomputa
 
 
 def judged(closed: ClosedJaxpr, policy: Policy | None) -> ClosedJaxpr:
-    """A program as a policy judges it: with the steps of jitted functions in place of their calls."""
-    return closed if policy is None else without_calls(closed)
+    """A program as a policy judges it: with the steps of jitted functions in place of their calls.
+
+    So is one with steps that do not take place again: of a call, all results would be kept.
+    """
+    return closed if policy is None and not any(map(_once, closed.effects)) else without_calls(closed)
 
 
 def without_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
