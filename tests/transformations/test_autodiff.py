@@ -295,3 +295,19 @@ def test_pullbacks():
 def test_bad_options(order, modes, message):
     with pytest.raises(ValueError, match=message):
         check_grads(np.sin, (1.0,), order, modes)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_linear_transpose_leaves_out_what_is_unused_and_not_linear(backend):
+    jitted = tangrad.jit(lambda x: (2.0 * x, x > 0, tangrad.lax.sort((x, -x))))
+    looped = lambda x: tangrad.lax.scan(lambda c, k: (c + 2.0 * x, c > 0), 0.0 * x, None, length=3)
+    with tangrad.use_backend(backend):
+        for function, factor in ((jitted, 2.0), (looped, 6.0), (tangrad.checkpoint(jitted), 2.0)):
+            transposed = tangrad.linear_transpose(lambda x, function=function: function(x)[0], tangrad.numpy.ones(2))
+            assert transposed(tangrad.numpy.ones(2))[0].tolist() == [factor, factor]
+
+
+def test_the_program_of_a_linear_function_is_where_jax_has_it():
+    _, linear = tangrad.linearize(lambda x: tangrad.numpy.sin(x), 1.0)
+    (program,) = linear.func.args
+    assert [equation.primitive.name for equation in program.eqns] == ["mul"]

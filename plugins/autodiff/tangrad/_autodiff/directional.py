@@ -18,6 +18,7 @@ from tangrad._autodiff.tape import linearize_flat, record_linear
 from tangrad.core import (
     Array,
     ClosedJaxpr,
+    Jaxpr,
     ShapedArray,
     api_boundary,
     as_array,
@@ -371,6 +372,11 @@ class _LinearMap:
         self.active = active
         self.out_avals = out_avals
         self.nonzero = nonzero
+
+    @property
+    def args(self) -> tuple[Jaxpr]:
+        """The linear program, of residuals and tangents: what JAX has as `linear.func.args[0]`."""
+        return (self.jaxpr.jaxpr,)
 
     @api_boundary
     def __call__(self, residuals: Sequence[Array], *tangents: PyTree) -> PyTree:

@@ -267,13 +267,13 @@ class LinearProgram:
         equations, trace = self.equations, self.trace
         for position in range(len(equations) - 1, -1, -1):
             primitive, args, params, outs = equations.pop() if consume else equations[position]
-            rule = TRANSPOSE[primitive]
             if primitive.multiple_results:
-                cotangent = _gather(pending, outs, rule)
+                cotangent = _gather(pending, outs, primitive)
             else:
                 cotangent = pending.pop(id(outs), None)
             if cotangent is None:
-                continue
+                continue  # also for what is not linear, and unused
+            rule = TRANSPOSE[primitive]
             unknown = [type(arg) is TapeTracer and arg._trace is trace for arg in args]
             operands = [linear_placeholders[a.aval] if u else a for a, u in zip(args, unknown)]
             if primitive.multiple_results or outs.aval.infer_types is None:
@@ -378,7 +378,7 @@ def _accumulate(pending: dict[int, Any], tracer: Value, cotangent: object) -> No
     pending[key] = cotangent if earlier is None else add_tangents(earlier, cotangent)
 
 
-def _gather(pending: dict[int, Any], outs: Values, rule: Callable[..., object]) -> Any:
+def _gather(pending: dict[int, Any], outs: Values, primitive: Primitive) -> Any:
     """The cotangents of an equation's outputs, or None if it has none."""
     found = [pending.pop(id(out), None) for out in outs]
     if all([cotangent is None for cotangent in found]):
@@ -387,7 +387,8 @@ def _gather(pending: dict[int, Any], outs: Values, rule: Callable[..., object]) 
         Zero(cotangent_aval(out.aval)) if cotangent is None else cotangent
         for out, cotangent in zip(outs, found, strict=True)
     ]
-    return tuple(zeros if getattr(rule, "symbolic_zeros", False) else [instantiate(cotangent) for cotangent in zeros])
+    takes_zeros = getattr(TRANSPOSE[primitive], "symbolic_zeros", False)
+    return tuple(zeros if takes_zeros else [instantiate(cotangent) for cotangent in zeros])
 
 
 def linearize_flat(
