@@ -53,12 +53,12 @@ def rule_sets(library_path):
     makers = [on_numpy.rule_set]
     others = [random_on_numpy.rule_set, places_on_numpy.rule_set, rows_on_numpy.rule_set]
     if "xla" in tangrad.core.backend_names():
-        from tangrad._kernels import on_xla_cpu, rows_on_xla_cpu
+        from tangrad._kernels import on_xla_cpu
 
-        for name in ("rules_on_xla_cpu", "activations_on_xla_cpu", "fft_on_xla_cpu"):
+        for name in ("rules_on_xla_cpu", "activations_on_xla_cpu", "fft_on_xla_cpu", "rows_on_xla_cpu"):
             importlib.import_module(f"tangrad._kernels.{name}")
         makers.append(on_xla_cpu.rule_set)
-        others += [on_xla_cpu.function_rules, on_xla_cpu.indexing_rules, rows_on_xla_cpu.rule_set]
+        others += [on_xla_cpu.function_rules, on_xla_cpu.indexing_rules]
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(library_path)
     library.cache_clear()
@@ -68,7 +68,7 @@ def rule_sets(library_path):
         os.environ.pop(VARIABLE) if before is None else os.environ.update({VARIABLE: before})
     made = [make(jobs) for make in makers for jobs in (*JOBS.values(), {softmax_p: softmax})]
     made.append(on_numpy.rule_set({}, {**on_numpy.FUNCTIONS, **on_numpy.TRANSPOSES, **on_numpy.JOINTS}))
-    return [*made, *[make() for make in others]], RowsPass()
+    return [*made, *[make() for make in others]], RowsPass(has_kernels=True)
 
 
 @pytest.fixture

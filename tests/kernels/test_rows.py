@@ -6,7 +6,10 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
+from tangrad._kernels import library
+from tangrad._kernels.jobs import LIMITS
 from tangrad._kernels.row_programs import with_rows
+from tangrad.core import register
 from tangrad.core.tools import check_jaxpr
 from tests.kernels.exercise import draw
 
@@ -316,6 +319,122 @@ def test_composites_of_users_stay(kernels, backend):
         lowered = tangrad.jit(waves).lower(numpy.ones(3))
         assert backend == "numpy" or "stablehlo.composite" in lowered.as_text()
         numpy.testing.assert_allclose(waves(numpy.ones(3)), numpy.sin(1.0) + 1)
+
+
+# --- On XLA without the kernels: loops over blocks of rows ---
+
+WITHOUT = "xla without kernels"
+
+
+@pytest.fixture
+def in_blocks(monkeypatch):
+    """With and without loops over blocks, on XLA, with 64 bits; of all groups there are, unless `strict`.
+
+    `loops`: how many there are.
+    """
+    if "xla" not in tangrad.core.backend_names():
+        pytest.skip("the backend xla is not installed")
+    rows_pass = library.RowsPass(has_kernels=False)
+    monkeypatch.setattr(library, "processors", lambda: 1)
+    all_groups = LIMITS[WITHOUT]._replace(elements=1 << 10, passes=1, reductions=1, more=1, column_sums=0)
+
+    def run(function, *arguments, loops=None, strict=False):
+        with tangrad.use_backend("xla"), tangrad.enable_x64(True):
+            results = []
+            for limits in (LIMITS[WITHOUT] if strict else all_groups, all_groups._replace(elements=1 << 60)):
+                with register(rows_pass, group="tangrad.hooks", name="rows"), monkeypatch.context() as patch:
+                    patch.setitem(LIMITS, WITHOUT, limits)
+                    lowered = tangrad.jit(lambda *given: function(*given)).lower(*arguments)
+                    results.append(tangrad.tree.map(numpy.asarray, lowered.compile()(*map(np.asarray, arguments))))
+                    found = lowered.as_text().count("stablehlo.while")
+                    assert len(results) == 2 or loops in (None, found), lowered.as_text()
+        return [tangrad.tree.leaves(result) for result in results]
+
+    return run
+
+
+def root_norm_gradient(x, scale, shift):
+    norm = lambda x, scale: x * lax.rsqrt(np.mean(x * x, -1, keepdims=True) + 1e-5) * scale + shift
+    return tangrad.grad(lambda *given: np.sum(norm(*given) ** 2), (0, 1))(x, scale)
+
+
+BLOCK_SHAPES = [(513, 67), (40, 31, 65), (362, 181), (523, 300), (3, 40_000), (2, 5000)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", BLOCK_SHAPES)
+@pytest.mark.parametrize("function", [norm_gradient, root_norm_gradient, log_softmax_gradient, functions, residual])
+def test_in_blocks_as_without(in_blocks, function, shape, dtype):
+    loops = 1 if function in (norm_gradient, root_norm_gradient) else None
+    both = in_blocks(function, *arguments(shape, dtype), loops=loops)
+    assert_near(both, 2e-5 if dtype == "float32" else 1e-12)  # sums of cubes of a row of 40,000 are cancelled
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mixed_programs_in_blocks(in_blocks, seed):
+    """As on NumPy: where XLA computes an array again, its greatest elements may not be found equal to its maximum."""
+    program, given = mixed_program(seed), arguments((700, 64), "float64")
+    ours, _ = in_blocks(program, *given)
+    with tangrad.use_backend("numpy"), tangrad.enable_x64(True):
+        expected = tangrad.tree.leaves(program(*map(np.asarray, given)))
+    assert_near((ours, [numpy.asarray(array) for array in expected]), 1e-9)
+
+
+def test_softmax_and_special_values_in_blocks(in_blocks):
+    """Rows with NaN, infinities and zeros of both signs change no other."""
+    x = draw((600, 70), "float32")
+    for ours, before in zip(*in_blocks(functions, x, x[0], x[1]), strict=True):
+        numpy.testing.assert_allclose(ours, before, rtol=1e-5, atol=1e-6)
+    x = arguments((600, 70), "float32")[0]
+    x[::50, 3], x[7], x[8] = numpy.nan, numpy.inf, -numpy.inf
+    loss = lambda x: np.sum(tangrad.nn.softmax(x)[:, :9] ** 2)
+    for ours, before in zip(*in_blocks(tangrad.value_and_grad(loss), x), strict=True):
+        numpy.testing.assert_allclose(ours, before, rtol=1e-5, atol=1e-6)
+
+
+def test_errors_in_blocks(in_blocks):
+    """Sums of columns are those of blocks, which are added by few: as exact as XLA's own."""
+    given = arguments((5000, 64), "float32")
+    for name in (norm_gradient, root_norm_gradient):
+        ours, before = in_blocks(name, *given)
+        exact, _ = in_blocks(name, *[array.astype("float64") for array in given])
+        for left, right, true in zip(ours, before, exact, strict=True):
+            assert abs(left - true).max() <= 1.5 * abs(right - true).max() + 1e-6 * abs(true).max()
+
+
+def test_transformations_of_programs_in_blocks(in_blocks):
+    x, scale, shift = arguments((4, 70, 64), "float32")
+    total = lambda x, *given: sum([np.sum(part**2) for part in norm_gradient(x, *given)])
+    assert_near(in_blocks(tangrad.grad(total), x, scale, shift), 1e-4)
+    assert_near(in_blocks(tangrad.vmap(norm_gradient, (0, None, None)), x, scale, shift), 5e-6)
+    assert_near(in_blocks(lambda *given: tangrad.jvp(norm_gradient, given, given), x, scale, shift), 1e-5)
+
+    def steps(x, scale, shift):
+        step = lambda total, row: (total + norm_gradient(row, scale, shift)[0], tangrad.jit(norm)(row, scale, shift))
+        return tangrad.lax.scan(step, x[0], x)
+
+    assert_near(in_blocks(steps, x, scale, shift), 1e-5)
+    assert_near(in_blocks(tangrad.grad(lambda *given: np.sum(steps(*given)[1] ** 2), (0, 1)), x, scale, shift), 1e-5)
+
+
+def test_what_becomes_blocks(in_blocks, monkeypatch):
+    large, small = arguments((2048, 256), "float32"), arguments((2047, 256), "float32")
+    assert_near(in_blocks(norm_gradient, *large, loops=1, strict=True), 5e-6)
+    in_blocks(norm_gradient, *small, loops=0, strict=True)
+    for function in (norm, tangrad.nn.log_softmax, lambda x: np.var(x, 1), tangrad.grad(lambda x: np.var(x, 1).sum())):
+        in_blocks(function, *(large if function is norm else large[:1]), loops=0, strict=True)
+    monkeypatch.setattr(library, "processors", lambda: 2)  # XLA divides its own work among them
+    in_blocks(norm_gradient, *large, loops=0, strict=True)
+    in_blocks(norm_gradient, *arguments((4096, 256), "float32"), loops=1, strict=True)
+    monkeypatch.setattr(library, "processors", lambda: 8)
+    in_blocks(norm_gradient, *arguments((1 << 15, 256), "float32"), loops=0, strict=True)
+
+
+def test_exported_programs_have_no_blocks(in_blocks, monkeypatch):
+    given = arguments((2048, 256), "float32")
+    with register(library.RowsPass(has_kernels=False), group="tangrad.hooks", name="rows"), tangrad.use_backend("xla"):
+        assert "while" in tangrad.jit(norm_gradient).lower(*given).as_text()
+        assert "while" not in str(tangrad.export.export(tangrad.jit(norm_gradient))(*given).mlir_module())
 
 
 # --- Rows at places, and counts of places ---

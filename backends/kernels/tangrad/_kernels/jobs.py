@@ -299,6 +299,9 @@ class Limits(NamedTuple):
         around: whether a group has to go on with what it finds of its rows (or have softmax): else it is left alone,
             and so are the parts of it that are not connected with such.
         reductions: groups with fewer are left alone; softmax has two. more: the same where there are `many` rows.
+        in_blocks: whether groups become loops over blocks of rows instead of calls of the kernel.
+        column_sums: groups with fewer of these are left alone.
+        processors: on more of them no group pays, and else those of so many `elements` for each; 0: on any.
     """
 
     elements: int
@@ -308,18 +311,31 @@ class Limits(NamedTuple):
     reductions: int = 0
     more: int = 0
     many: int = 0
+    in_blocks: bool = False
+    column_sums: int = 0
+    processors: int = 0
 
-    def allow(self, rows: int, passes: int, reductions: int) -> bool:
+    def allow(self, rows: int, passes: int, reductions: int, column_sums: int) -> bool:
         """Whether a group pays."""
         least = self.more if rows >= self.many else self.reductions
-        return passes >= self.passes and reductions >= least
+        return passes >= self.passes and reductions >= least and column_sums >= self.column_sums
+
+    def on(self, processors: int) -> Limits | None:
+        """The limits on a machine of so many processors; None where no group pays."""
+        if self.processors == 0:
+            return self
+        return None if processors > self.processors else self._replace(elements=self.elements * processors)
 
 
 # NumPy goes through memory for each operation. XLA makes good loops of all but several sums of rows, one of which needs
-# the other: see docs/kernels-for-cpus.md. From 4,096 rows on it makes one of them, too, but not with sums of columns.
+# the other: see docs/kernels-for-cpus.md. From 4,096 rows on it makes one of them, too, but not with sums of columns:
+# what these add up is written to memory. A loop over blocks of rows has that in the cache, but is on one processor.
 LIMITS = {
     "numpy": Limits(1 << 15, 2, 3, False),
     "xla": Limits(1 << 12, 64, 3, True, reductions=2, more=3, many=1 << 12),
+    "xla without kernels": Limits(
+        1 << 19, 64, 6, True, reductions=3, more=3, in_blocks=True, column_sums=1, processors=4
+    ),
 }
 
 

@@ -70,16 +70,22 @@ def _decomposed(primitive: Primitive, ctx: Any, *values: object, **params: objec
     return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
 
 
+def processors() -> int:
+    """How many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 ENOUGH = 3  # equations: shorter programs have nothing that would gain
 
 
 class RowsPass:
-    """The pass that makes one call of equations over the rows of large arrays (`row_programs`), where there is one."""
+    """The pass that makes one call of equations over the rows of large arrays (`row_programs`), where there is one.
 
-    def __init__(self) -> None:
-        self._has_kernels = library() is not None
-        if self._has_kernels:
-            vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = ENOUGH
+    Without the library it makes loops over blocks of rows, of XLA's programs alone.
+    """
+
+    def __init__(self, has_kernels: bool) -> None:
+        self._has_kernels = has_kernels
 
     @hookimpl(trylast=True)
     def tangrad_jaxpr_pass(self, closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None:
@@ -87,16 +93,17 @@ class RowsPass:
 
         It comes after regions are made, and goes through each of them once.
         """
-        is_on_cpu = context.platform == "cpu" and context.backend in ("numpy", "xla")
-        if not (self._has_kernels and is_on_cpu) or is_checking_values():
+        backend = context.backend or ""
+        if context.platform != "cpu" or backend not in (("numpy", "xla") if self._has_kernels else ("xla",)):
+            return None
+        if is_checking_values():
             return None
         try:
             from tangrad._kernels.row_programs import with_rows
         except ImportError:  # there are no composites
             return None
-        return with_rows(closed_jaxpr, context.backend or "")
+        return with_rows(closed_jaxpr, backend if self._has_kernels else "xla without kernels", processors())
 
 
-# Without the library no program is shown to it.
-vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = sys.maxsize
-rows_pass = RowsPass()
+vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = ENOUGH
+rows_pass = RowsPass(library() is not None)

@@ -44,7 +44,7 @@ from tangrad.extend.custom_rules import Attributes, composite_p
 if TYPE_CHECKING:
     from tangrad.typing import Atom, DType
 
-NAME = "tangrad.rows"  # of the composites
+ROWS, BLOCKS = "tangrad.rows", "tangrad.row_blocks"  # composites: calls of the kernel, and loops over blocks of rows
 
 # What gives its operand, or its elements in another shape, and the parameter that has the places of its dimensions.
 SAME = frozenset({"structure.stop_gradient", "structure.reshape", "structure.squeeze"})
@@ -90,12 +90,11 @@ class Group:
         self.kinds: dict[Any, int] = {}  # of results
         self.operands: dict[Seen, int] = {}
         self.instructions: list[Instruction] = []
-        self.passes = self.reductions = 0
+        self.passes = self.reductions = self.column_sums = self._since = 0
         self.around: set[Any] = set()  # results that go on with what was found of a row
         self._spread: dict[Var, JaxprEqn] = {}  # equations that spread what is not from here
         self._sources, self._members = sources, members
         self._late: set[Atom] = set()  # what is made by equations behind it
-        self._since = 0
 
     # --- what joins ------------------------------------------------------------------------------------------------
 
@@ -282,6 +281,7 @@ class Group:
         is_reduction = operation in (ROW_SUM, ROW_MAXIMUM, COLUMN_SUM)
         self.passes += kind == ALL or is_reduction
         self.reductions += 2 if operation == SOFTMAX else is_reduction
+        self.column_sums += operation == COLUMN_SUM
 
     # --- what becomes of it ----------------------------------------------------------------------------------------
 
@@ -301,10 +301,10 @@ class Group:
         wanted = {root(key) for key in self.around}
         return {id(eqn) for eqn in self.eqns if root(self.seen[eqn.outvars[0]][0]) in wanted}
 
-    def fused(self, uses: Counter[Var]) -> list[JaxprEqn]:
+    def fused(self, uses: Counter[Var], name: str) -> list[JaxprEqn]:
         """The one equation, and behind it what gives its results in other shapes.
 
-        `uses`: how often what all equations make is read.
+        `uses`: how often what all equations make is read; `name`: of the composite.
         """
         inner = Counter([var for eqn in self.eqns for var in _variables(eqn)])
         needed = {var for var in self.seen if uses[var] > inner[var]}
@@ -321,8 +321,8 @@ class Group:
         program = self._program(given, results)
         made = RowPlan(self.instructions, self.kinds, self.operands, results)
         plan = made.plan(NUMBERS[self.dtype.name], prod(self.shape[:-1]), self.shape[-1])
-        attributes = Attributes(NAME, {"plan": plan})
-        params = {"jaxpr": program, "name": NAME, "version": 0, "attributes": attributes}
+        attributes = Attributes(name, {"plan": plan})
+        params = {"jaxpr": program, "name": name, "version": 0, "attributes": attributes}
         return [JaxprEqn(composite_p, given, results, params, source_info=self.eqns[0].source_info), *again]
 
     def _program(self, given: Sequence[Atom], results: Sequence[Var]) -> ClosedJaxpr:
@@ -398,7 +398,7 @@ def _grouped(eqn: JaxprEqn, waiting: list[JaxprEqn], limits: Limits, sources: di
     if found is None:
         return None
     group, count = found
-    if not limits.allow(prod(group.shape[:-1]), group.passes, group.reductions):
+    if not limits.allow(prod(group.shape[:-1]), group.passes, group.reductions, group.column_sums):
         return None
     del waiting[len(waiting) - count :]
     return group
@@ -426,7 +426,7 @@ def _with_groups(jaxpr: Jaxpr, limits: Limits) -> Jaxpr | None:
             continue
         found = True
         made += [(places[id(before)], [before]) for before in group.before]
-        made.append((places[id(eqn)], group.fused(uses)))
+        made.append((places[id(eqn)], group.fused(uses, BLOCKS if limits.in_blocks else ROWS)))
         waiting += group.after[::-1]
     return thin.replace(eqns=_in_order(made)) if found else None
 
@@ -491,9 +491,10 @@ class _Rewriting:
         return items if any([new is not item for new, item in zip(items, value)]) else value
 
 
-def with_rows(closed: ClosedJaxpr, backend: str) -> ClosedJaxpr | None:
+def with_rows(closed: ClosedJaxpr, backend: str, processors: int = 1) -> ClosedJaxpr | None:
     """A program with calls for its groups; None where it has none, or sizes are symbols."""
-    if not all([is_known(aval) for aval in closed.in_avals if isinstance(aval, ShapedArray)]):
+    limits = LIMITS[backend].on(processors)
+    if limits is None or not all([is_known(aval) for aval in closed.in_avals if isinstance(aval, ShapedArray)]):
         return None
-    found = _Rewriting(LIMITS[backend]).program(closed)
+    found = _Rewriting(limits).program(closed)
     return None if found is closed else found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tangrad._kernels.jobs import ALL, Job
 from tangrad._kernels.library import replacing
 from tangrad._kernels.on_numpy import KIND, Call, caller
-from tangrad._kernels.row_programs import NAME
+from tangrad._kernels.row_programs import ROWS
 from tangrad.core import RuleSet
 from tangrad.extend.backend_numpy import FRESH, Kernel, Opaque
 from tangrad.extend.custom_rules import composite_p
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _emit(ctx: Lowering, *values: Any, jaxpr: ClosedJaxpr, name: str, attributes: Any, **_: object) -> Any:
-    if name != NAME:
+    if name != ROWS:
         return ctx.inline(jaxpr, *values)
     job = Job("rows", attributes.values["plan"])
     if len(ctx.out_avals) == 1:
