@@ -315,3 +315,44 @@ def test_semidefinite_covariances_have_two_methods():
         np.testing.assert_allclose(drawn[:, 0], drawn[:, 1], rtol=1e-2, atol=1e-3)
     with pytest.raises(ValueError, match="'cholesky', 'svd' or 'eigh'"):
         random.multivariate_normal(random.key(0), np.zeros(2), flat, method="lu")
+
+
+DRAWS = {
+    "bits": lambda key, shape: random.bits(key, shape),
+    "normal": lambda key, shape: random.normal(key, shape),
+    "bernoulli in a loop": lambda key, shape: lax.fori_loop(
+        0, 2, lambda i, kept: kept ^ random.bernoulli(random.fold_in(key, i), 0.3, shape), np.zeros(shape, bool)
+    ),
+    "a mask within jit": lambda key, shape: tangrad.jit(
+        lambda key, x: lax.select(random.bernoulli(key, 0.5, shape), x * 2, -x)
+    )(key, lax.iota("float32", shape[0]).reshape(shape) if len(shape) == 1 else np.ones(shape, "float32")),
+    "two that are read": lambda key, shape: (random.uniform(key, shape), random.uniform(key, shape).sum()),
+    "integers": lambda key, shape: random.randint(key, shape, 0, 1000),
+    "keys": lambda key, shape: random.key_data(random.split(key, shape)),
+}
+
+
+UNEVEN = [(4099,), (12001,)]
+
+
+@pytest.mark.parametrize("shape", [*UNEVEN, (1, 5001), (2051, 3), (3, 1501), (4096,)], ids=str)
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_that_threads_share_unevenly_are_the_same_numbers(name, shape, monkeypatch):
+    """Programs for one thread are as they were written; those for two draw an even part and the rest."""
+    executable = pytest.importorskip("tangrad._backend_xla.executable")
+    found, texts = [], []
+    for count in (1, 2, 7):
+        monkeypatch.setattr(executable, "threads", lambda count=count: count)
+        tangrad.clear_caches()
+        with using("xla"):
+            lowered = tangrad.jit(lambda key: DRAWS[name](key, shape)).lower(random.key(7))
+            found.append([np.asarray(leaf) for leaf in tangrad.tree.leaves(lowered.compile()(random.key(7)))])
+        texts.append(lowered.as_text())
+    for leaves in found[1:]:
+        for leaf, as_written in zip(leaves, found[0], strict=True):
+            assert leaf.dtype == as_written.dtype
+            # Sums of floating-point numbers depend on the loop that they are in.
+            np.testing.assert_allclose(leaf, as_written, rtol=1e-5 if "read" in name else 0)
+    if name in ("bits", "normal"):
+        assert ("stablehlo.concatenate" in texts[1]) == (shape in UNEVEN)
+        assert "stablehlo.concatenate" not in texts[0]

@@ -10,6 +10,7 @@ from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, set
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.calls import in_turns, make_execute, wrapped
 from tangrad._backend_xla.compiler_options import explain, for_calls, warn_of_calls, with_effort, with_extra
+from tangrad._backend_xla.even_loops import threads, with_even_loops
 from tangrad._backend_xla.jaxlib_api import bytecode, physical_aval
 from tangrad._backend_xla.lowering import Module, lower_to_module
 from tangrad._backend_xla.manual import AxisEnvironment
@@ -149,6 +150,8 @@ def _lower(
         more["axes"] = AxisEnvironment([name for name, _ in replica_axes], [size for _, size in replica_axes])
     if plan is not None:
         more["layout"] = _layout(plan, options)
+    elif platform == "cpu" and not (replica_axes or more["parts"]):
+        closed = with_even_loops(closed, threads())
     return lower_to_module(closed, options.name, platform, donated, **more)
 
 
