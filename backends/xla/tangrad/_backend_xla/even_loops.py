@@ -58,8 +58,9 @@ class Parted(NamedTuple):
     even: int
 
     def shapes(self, shape: Dimensions) -> tuple[Dimensions, Dimensions]:
-        rest = shape[self.axis] - self.even
-        return tuple([(*shape[: self.axis], size, *shape[self.axis + 1 :]) for size in (self.even, rest)])  # type: ignore
+        """Of the even part and of the rest."""
+        before, size, after = shape[: self.axis], shape[self.axis], shape[self.axis + 1 :]
+        return (*before, self.even, *after), (*before, size - self.even, *after)
 
 
 def threads() -> int:
