@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad._backend_numpy import threads
+from tangrad._backend_numpy import blocks, threads
 from tangrad._backend_numpy.lower import fft
 from tangrad.core import literal
 
@@ -348,12 +349,24 @@ PARTED: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "gather of rows": (lambda x, i: x[i], (draws(1_000, 3, dtype="complex64"), places(50_000, 1_000))),
     "gather out of bounds": (lambda x, i: x[i], (draws(1_000), places(50_000, 1_010, -1_005))),
     "transposed": (lambda x: x + x.T, (draws(1_100, 1_100),)),
-    "searchsorted": (tnp.searchsorted, (np.sort(draws(1_000)), draws(100_000))),
+    "searchsorted": (tnp.searchsorted, (np.linspace(-3, 3, 1_000, dtype="float32"), draws(200_000))),
     "bincount": (lambda i: tnp.bincount(i, length=100), (places(200_001, 110, -3),)),
     "histogram": (lambda x: tnp.histogram(x, 10)[0], (draws(150_001),)),
-    "uniform": (lambda: tangrad.random.uniform(tangrad.random.key(3), (100_003,)), ()),
-    "normal": (lambda: tangrad.random.normal(tangrad.random.key(3), (333, 333)), ()),
-    "bits": (lambda: tangrad.random.bits(tangrad.random.key(3), (100_000,), "uint8"), ()),
+    "softmax": (tangrad.nn.softmax, (draws(1_030, 300),)),
+    "gradient of a softmax": (
+        tangrad.grad(lambda x: tnp.sum(tangrad.nn.softmax(x) ** 2)),
+        (draws(1_030, 300),),
+    ),
+    "gradient of normalised rows": (
+        tangrad.grad(lambda x, y: tnp.sum(tangrad.nn.standardize(x) * y * y), 1),
+        (draws(2, 1_030, 300), draws(300)),
+    ),
+    "variances of columns": (lambda x: tnp.var(x, 0), (draws(1_501, 401),)),
+    "greatest of columns": (lambda x: tnp.max(x, (0, 1)), (draws(30, 101, 300, dtype="int32"),)),
+    "square": (lambda x: x / tnp.sum(x, 1, keepdims=True) + tnp.sum(x, 1), (draws(1_000, 1_000),)),
+    "uniform": (lambda: tangrad.random.uniform(tangrad.random.key(3), (300_003,)), ()),
+    "normal": (lambda: tangrad.random.normal(tangrad.random.key(3), (633, 633)), ()),
+    "bits": (lambda: tangrad.random.bits(tangrad.random.key(3), (400_000,), "uint8"), ()),
     "fft": (tnp.fft.fft, (draws(7, 20_000, dtype="complex64"),)),
     "fft along axis 0": (lambda x: tnp.fft.fft(x, axis=0), (draws(400, 401),)),
     "fft of more": (lambda x: tnp.fft.ifft(x, 500), (draws(400, 401, dtype="complex128"),)),
@@ -393,9 +406,25 @@ def test_transforms_in_threads_are_numpys(transform: str, dtype: str, numpy_alon
     same(found, getattr(np.fft, transform)(x))
 
 
+def test_threads_that_compute_at_once_share_the_pool() -> None:
+    run, x = tangrad.jit(tnp.cumsum, backend="numpy"), np.linspace(0, 1, 300_001, dtype="float32")
+    expected, found = np.asarray(run(x)).tobytes(), []
+
+    def compute() -> None:
+        with threads.numpy_threads(3):
+            found.extend([np.asarray(run(x)).tobytes() == expected for _ in range(5)])
+
+    callers = [threading.Thread(target=compute) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert found == [True] * 20
+
+
 FORKING = """
 import os
-from tangrad._backend_numpy import threads
+from tangrad._backend_numpy import blocks, threads
 
 def parts_done():
     done = []
@@ -414,3 +443,15 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX's")
 def test_a_child_of_fork_starts_threads_of_its_own() -> None:
     subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING], check=True, timeout=300)
+
+
+def test_blocks_of_rows_compute_what_whole_arrays_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PARTED:
+        function, arguments = PARTED[name]
+        if arguments and arguments[0].dtype.kind == "f":
+            found = np.asarray(tangrad.jit(function, backend="numpy")(*arguments))
+            with monkeypatch.context() as patch:
+                patch.setattr(blocks, "LARGE", 1 << 60)
+                whole = np.asarray(tangrad.jit(lambda *x, f=function: f(*x), backend="numpy")(*arguments))
+            scale = np.abs(whole[np.isfinite(whole)]).max()
+            np.testing.assert_allclose(found, whole, 1e-5, 1e-6 * scale)

@@ -1,10 +1,11 @@
-"""Elementwise steps on large arrays run block by block, so that what they read stays in the cache.
+"""Steps on large arrays run block by block, so that what they read stays in the cache, and in several threads.
 
-Chains of them, so that what is between them does; single ones where an operand is in another order than the result.
+Chains of elementwise steps, with reductions of rows and sums of columns among them: what is between them does not go
+through memory; single ones where an operand is in another order than the result.
 
-Chains, measured for six additions and multiplications (float32): nothing is gained at 1 M elements, where all arrays
-fit the last level of cache, a sixth at 4 M, and 3.3 × at 16 M. Blocks of 32,768 elements do best: smaller ones pay for
-the calls.
+Chains of six additions and multiplications (float32) gain nothing in one thread at 1 M elements, where all arrays fit
+the last level of cache, a sixth at 4 M, and 3.3 × at 16 M. Blocks of fewer than 32,768 elements pay for the calls; with
+several threads, which wait for each other's calls, for fewer than 65,536.
 
 `x + x.T` (float32) takes 70 ms for 3,000 rows and columns, 27 in tiles of 256 by 256: along the columns of what is
 transposed each element is in another page of memory. What fits the nearer caches gains nothing.
@@ -19,146 +20,245 @@ from typing import Any
 import numpy as np
 
 from tangrad._backend_numpy import threads
-from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, Function, Method, Ufunc
+from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Function, Method, Reduction, Ufunc
 from tangrad._backend_numpy.program import Program, Shape, Step, Stored
+from tangrad._backend_numpy.totals import CHAIN, sum_in_parts
 
-LARGE = 1 << 22  # elements of a result from which on blocks are worth it
-BLOCK = 1 << 17  # bytes of a block
-FEWEST_STEPS = 3
+LARGE = 1 << 16  # elements from which on blocks are thought of
+WORK = 3 << 18  # elements that all steps go through together, from which on blocks are worth it
+# What takes so many times as long as an addition.
+SLOW, SLOWNESS = frozenset((np.exp, np.log, np.sin, np.cos, np.tan, np.tanh, np.arctan, np.expm1, np.log1p)), 4
+SMALL = 1 << 16  # bytes of what is computed before or behind a loop though it stands amid its steps
+BLOCK = 1 << 18  # bytes of a block
 TILE = 256  # elements along either side
 # Elements of a result, and along its last axis, from which on tiles are worth it.
 LARGE_TILED, LONG_TILED = 1 << 20, 1 << 10
 
+# What a result within a loop has: elements for all rows and columns, one for each row, or sums of columns.
+WHOLE, ROW, COLUMNS = "whole", "row", "columns"
+
 
 class BlockLoop(Function):
-    """Several elementwise steps as one, in a loop over blocks of rows.
+    """Several steps as one, in a loop over blocks of rows.
 
     All arrays are seen as (rows, columns): the first `split` dimensions together, and the others.
 
     Attributes:
-        steps: what is done in each block.
-        shape: the shape of all results; split, rows, columns: how it is seen.
+        steps: what is done in each block; kinds: what their results are.
+        inputs, outputs: of the loop; roots: outputs that are others in another shape -> these.
+        shape: of the results that are WHOLE; split, rows, columns: how it is seen.
+        height: the rows of a block, which decide how sums of columns are rounded.
     """
 
-    __slots__ = ("columns", "rows", "shape", "split", "steps")
+    __slots__ = ("columns", "height", "inputs", "kinds", "outputs", "roots", "rows", "shape", "split", "steps")
     nature = FRESH
+    writes_into = True
 
-    def __init__(self, steps: Sequence[Step], shape: Shape, split: int) -> None:
-        self.steps = tuple(steps)
-        self.shape = shape
-        self.split = split
-        self.rows = prod(shape[:split])
-        self.columns = prod(shape[split:])
+    def __init__(self, group: _Group, split: int, outputs: Sequence[Stored]) -> None:
+        self.kinds, self.roots, self.shape, self.split = group.kinds, group.roots, group.shape, split
+        self.steps = tuple([group.rooted(step) for step in group.steps if step.outputs[0] not in group.roots])
+        made = {step.outputs[0] for step in self.steps}
+        self.inputs = tuple(dict.fromkeys([x for step in self.steps for x in step.inputs if x not in made]))
+        self.outputs = tuple(outputs)
+        self.rows = prod(self.shape[:split])
+        self.columns = prod(self.shape[split:])
+        arrays = [x for step in self.steps for x in (*step.inputs, *step.outputs) if x.size > 1]
+        self.height = max(1, BLOCK // (max([x.dtype.itemsize for x in arrays]) * self.columns))
+        self.height = min(self.height, CHAIN) if COLUMNS in self.kinds.values() else self.height
 
     def flops(self, inputs: Sequence[object], outputs: Sequence[object]) -> int:
         return sum([step.function.flops(step.inputs, step.outputs) for step in self.steps])
 
-    def seen_shape(self, stored: Stored) -> Shape:
-        """The shape in which the loop sees an array: (rows or 1, columns or 1), or rows alone."""
+    def may_overwrite(self, position: int) -> bool:
+        """Whether blocks of an operand are read no more when those of whole results are written."""
+        stored, first = self.inputs[position], self._first_written()
+        reading = [(place, step) for place, step in enumerate(self.steps) if stored in step.inputs]
+        place, step = reading[-1]
+        if stored.size != self.rows * self.columns or place > first:
+            return False
+        return place < first or all(
+            [step.function.may_overwrite(at) for at, operand in enumerate(step.inputs) if operand is stored]
+        )
+
+    def may_be_given(self, stored: Stored) -> bool:
+        """Whether a whole result may be in the memory of an operand though it has another name in the text."""
+        step = self.steps[self._first_written()]
+        return stored not in step.inputs or type(step.function) is Ufunc
+
+    def _first_written(self) -> int:
+        places = [place for place, step in enumerate(self.steps) if step.outputs[0] in self.outputs]
+        return min([place for place in places if self.kinds[self.steps[place].outputs[0]] is WHOLE], default=-1)
+
+    def seen_shape(self, stored: Stored, of_rows: bool) -> Shape:
+        """The shape in which an operand is seen: (rows or 1, columns or 1), or rows alone.
+
+        `of_rows`: whether it is an operand of what has one element for each row.
+        """
+        if of_rows:
+            return (self.rows if stored.size > 1 else 1, 1)
         padded = (1,) * (len(self.shape) - len(stored.shape)) + stored.shape
         rows, columns = prod(padded[: self.split]), prod(padded[self.split :])
-        if self.split == len(self.shape):
-            return (rows,)
-        return (rows, columns)
+        return (rows,) if self.split == len(self.shape) else (rows, columns)
+
+    def made_shape(self, kind: str) -> Shape:
+        """The shape in which a result is seen."""
+        if kind is ROW:
+            return (self.rows, 1)
+        return (self.rows,) if self.split == len(self.shape) else (self.rows, self.columns)
 
     # --- text ------------------------------------------------------------------------------------------------------
 
-    def emit(self, source: Any, step: Step, comment: str) -> None:
+    def emit(self, source: Any, comment: str) -> None:
         """Append the loop to the text of a program."""
-        writer = _LoopWriter(self, source, step)
-        for line in writer.preparations:
-            source.add(line)
-        ending = f"  # {comment}" if comment else ""
-        source.add("\n        ".join([f"for i in range(0, {self.rows}, {writer.height}):{ending}", *writer.body]))
-        for line in writer.finish:
-            source.add(line)
+        writer = _LoopWriter(self, source)
+        name, share = source.fresh_name("t"), source.names.bind(threads.share, "share")
+        lines = [f"def {name}(starts):", *writer.memory, "for i in starts:", *[f"    {line}" for line in writer.body]]
+        call = f"{share}({name}, range(0, {self.rows}, {self.height}))"
+        text = "\n        ".join(lines) + f"\n    {call}"  # one statement: names are let go behind it
+        rest = [*writer.finish, f"del {', '.join([name, *writer.views])}"]
+        for line in [*writer.preparations, text, *rest]:
+            source.add(line, comment if line is text else "")
 
 
 class _LoopWriter:
-    """Writes one loop: what stands before it, in it, and behind it."""
+    """Writes one loop: what stands before it, in it, and behind it; `views`: the names that only the loop needs."""
 
-    def __init__(self, loop: BlockLoop, source: Any, step: Step) -> None:
+    def __init__(self, loop: BlockLoop, source: Any) -> None:
         self.loop = loop
         self.source = source
         self.bind = source.names.bind
-        self.outputs = set(step.outputs)
-        widest = max([stored.dtype.itemsize for inner in loop.steps for stored in inner.outputs])
-        self.height = max(1, BLOCK // (widest * loop.columns))
         self.preparations: list[str] = []
-        self.body = ["j = i + " + str(self.height)]
+        self.memory: list[str] = []
+        self.body = [f"j = i + {loop.height}"]
         self.finish: list[str] = []
-        self._names: dict[Stored, str] = {}  # array -> its block
+        self.views: list[str] = []
+        self._blocks: dict[tuple[Stored, Shape], str] = {}  # an operand as it is seen -> its block
+        self._arrays: dict[tuple[Stored, Shape], str] = {}  # the same -> the array
+        self._made: dict[Stored, str] = {}  # result -> its block
         self._last = {stored: place for place, inner in enumerate(loop.steps) for stored in inner.inputs}
-        self._free: dict[object, list[str]] = {}  # dtype -> names of blocks that are no longer needed
+        self._free: dict[object, list[str]] = {}  # what a block is -> names of those that are no longer needed
         self._temporary: set[str] = set()
-        for stored in step.inputs:
-            self._names[stored] = self._input(stored)
+        self._wanted: dict[Stored, list[Stored]] = {}  # result -> the outputs that it is
+        for stored in loop.outputs:
+            self._wanted.setdefault(loop.roots.get(stored, stored), []).append(stored)
         for place, inner in enumerate(loop.steps):
             self._write(place, inner)
-        for stored in step.outputs:
-            if stored.shape != loop.seen_shape(stored):
-                name = source.name(stored)
-                self.finish.append(f"{name} = {name}.reshape({stored.shape!r})")
 
-    def _input(self, stored: Stored) -> str:
-        name, seen = self.source.name(stored), self.loop.seen_shape(stored)
-        if stored.shape not in (seen, ()):
-            seen_name = self.source.fresh_name("t")
-            self.preparations.append(f"{seen_name} = {name}.reshape({seen!r})")
-            name = seen_name
-        if stored.size == 1 or seen[0] == 1:
-            return name  # the same in every block
-        block = self.source.fresh_name("t")
-        self.body.append(f"{block} = {name}[i:j]")
-        return block
+    def _operand(self, stored: Stored, of_rows: bool) -> str:
+        if stored in self._made:
+            return self._made[stored]
+        seen = self.loop.seen_shape(stored, of_rows)
+        found = self._blocks.get((stored, seen))
+        if found is None:
+            name = self._array(stored, seen)
+            found = name
+            if stored.size > 1 and seen[0] > 1:
+                found = self.source.fresh_name("t")
+                self.body.append(f"{found} = {name}[i:j]")
+            self._blocks[stored, seen] = found
+        return found
+
+    def _array(self, stored: Stored, seen: Shape) -> str:
+        """The name of an array that exists, as it is seen."""
+        found = self._arrays.get((stored, seen))
+        if found is None:
+            found = name = str(self.source.name(stored))
+            if stored.shape not in (seen, ()):
+                found = self._view(f"{name}.reshape({seen!r})")
+            self._arrays[stored, seen] = found
+        return found
+
+    def _view(self, expression: str) -> str:
+        name = str(self.source.fresh_name("t"))
+        self.preparations.append(f"{name} = {expression}")
+        self.views.append(name)
+        return name
 
     def _write(self, place: int, inner: Step) -> None:
         (result,) = inner.outputs
-        operands = [self._names[stored] for stored in inner.inputs]
-        if result in self.outputs:
-            out = self._output(result)
+        kind, reduced = self.loop.kinds[result], _reduced(inner)
+        operands = [self._operand(stored, kind is ROW and reduced is None) for stored in inner.inputs]
+        if kind is COLUMNS and reduced is not None:
+            out = self._write_columns(result, reduced[0], operands[0])
         else:
-            out = self._dead_operand(place, inner, result) or self._temporary_block(result)
-        self._names[result] = out
-        self.body += inner.function.text_into(out, operands, self.bind)
+            seen = self.loop.made_shape(kind)
+            if result in self._wanted:
+                out = self._output(result, kind, seen)
+            else:
+                out = self._dead_operand(place, inner, kind) or self._temporary_block(result.dtype, kind, seen)
+            if reduced is None:
+                self.body += inner.function.text_into(out, operands, self.bind)
+            else:
+                self._write_row_reduction(out, reduced, operands[0], inner.inputs[0] in self._made)
+            self._made[result] = out
         for stored in dict.fromkeys(inner.inputs):
-            name = self._names[stored]
-            if self._last[stored] == place and name in self._temporary and name != out:
-                self._free.setdefault(stored.dtype, []).append(name)
+            name = self._made.get(stored)
+            if name in self._temporary and name != out and self._last[stored] == place:
+                self._free.setdefault((self.loop.kinds[stored], stored.dtype), []).append(name)
 
-    def _output(self, result: Stored) -> str:
+    def _write_row_reduction(self, out: str, reduced: tuple[np.ufunc, bool], operand: str, is_made: bool) -> None:
+        ufunc, in_parts = reduced
+        if in_parts and not is_made:  # which may be in any order
+            total = f"{self.bind(sum_in_parts, 'sum_in_parts')}({operand}, (1,), {operand}.dtype)"
+            self.body.append(f"{out}[:, 0] = {total}")
+        else:
+            reduce = self.bind(ufunc.reduce, f"{ufunc.__name__}_reduce")
+            self.body.append(f"{reduce}({operand}, 1, {operand}.dtype, {out}, True)")
+
+    def _write_columns(self, result: Stored, ufunc: np.ufunc, operand: str) -> str:
+        loop, reduce = self.loop, self.bind(ufunc.reduce, f"{ufunc.__name__}_reduce")
+        sums = self._view(self._empty((-(-loop.rows // loop.height), loop.columns), result.dtype))
+        self.body.append(f"{reduce}({operand}, 0, {operand}.dtype, {sums}[i // {loop.height}])")
         name = self.source.fresh_name()
+        total = self.bind(sum_in_parts, "sum_in_parts") if ufunc is np.add else reduce
+        self.finish.append(f"{name} = {total}({sums}, (0,), {sums}.dtype).reshape({result.shape!r})")
         self.source.set_name(result, name)
-        seen = self.loop.seen_shape(result)
-        self.preparations.append(f"{name} = {self._empty(seen, result.dtype)}")
-        block = self.source.fresh_name("t")
-        self.body.append(f"{block} = {name}[i:j]")
+        return sums
+
+    def _output(self, result: Stored, kind: str, seen: Shape) -> str:
+        target = self.source.plan.into.get(result) if kind is WHOLE else None
+        block = None
+        if target is None:
+            array = self._view(self._empty(seen, result.dtype))
+        elif target in self.source.program.donated:
+            given = f"d{self.source.name(target)[1:]}"
+            array = self._view(f"{self._empty(seen, result.dtype)} if {given} is None else {given}.reshape({seen!r})")
+        else:
+            array, block = self._array(target, seen), self._blocks.get((target, seen))
+        if block is None:
+            block = self.source.fresh_name("t")
+            self.body.append(f"{block} = {array}[i:j]")
+        for position, stored in enumerate(self._wanted[result]):
+            name = self.source.fresh_name()
+            shaped = array if stored.shape == seen else f"{array}.reshape({stored.shape!r})"
+            self.finish.append(f"{name} = {shaped}{'.copy()' if position else ''}")
+            self.source.set_name(stored, name)
         return block
 
-    def _dead_operand(self, place: int, inner: Step, result: Stored) -> str | None:
-        for position, stored in enumerate(inner.inputs):
-            name = self._names[stored]
+    def _dead_operand(self, place: int, inner: Step, kind: str) -> str | None:
+        (result,) = inner.outputs
+        for stored in inner.inputs if _reduced(inner) is None else ():
+            name = self._made.get(stored)
             if (
                 name in self._temporary
                 and self._last[stored] == place
+                and self.loop.kinds[stored] is kind
                 and stored.dtype == result.dtype
-                and inner.function.may_overwrite(position)
-                and inner.inputs.count(stored)
-                == sum([inner.function.may_overwrite(p) for p, other in enumerate(inner.inputs) if other is stored])
+                and all([inner.function.may_overwrite(p) for p, other in enumerate(inner.inputs) if other is stored])
             ):
                 return name
         return None
 
-    def _temporary_block(self, result: Stored) -> str:
-        waiting = self._free.get(result.dtype)
+    def _temporary_block(self, dtype: np.dtype, kind: str, seen: Shape) -> str:
+        waiting = self._free.get((kind, dtype))
         if waiting:
             return waiting.pop()
         whole, name = self.source.fresh_name("t"), self.source.fresh_name("t")
-        seen = self.loop.seen_shape(result)
-        height = min(self.height, self.loop.rows)
-        self.preparations.append(f"{whole} = {self._empty((height, *seen[1:]), result.dtype)}")
+        height = min(self.loop.height, self.loop.rows)
+        self.memory.append(f"{whole} = {self._empty((height, *seen[1:]), dtype)}")
         # The last block may be lower.
-        self.body.append(f"{name} = {whole}[:{self.loop.rows} - i]" if self.loop.rows % height else f"{name} = {whole}")
+        lower = f"[:{self.loop.rows} - i]" if self.loop.rows % height else ""
+        self.body.append(f"{name} = {whole}{lower}")
         self._temporary.add(name)
         return name
 
@@ -235,64 +335,166 @@ def find_tiles(program: Program) -> None:
 
 
 def find_blocks(program: Program) -> None:
-    """Replace runs of elementwise steps on large arrays of one shape by loops over blocks."""
-    steps: list[Step] = []
-    run: list[Step] = []
-    if not any([stored.size >= LARGE for step in program.steps for stored in step.outputs]):
+    """Replace runs of steps on large arrays of one shape by loops over blocks."""
+    if not any([stored.size >= LARGE for step in program.steps for stored in (*step.inputs, *step.outputs)]):
         return
+    steps: list[Step] = []
+    turned: set[Stored] = set()  # what is in another order in memory, and would be read along its columns
+    group = _Group()
     for position, step in enumerate(program.steps):
-        if run and not _may_join(step, run):
-            steps += _closed(program, run, program.steps[position:])
-            run = []
-        (run if _is_candidate(step) else steps).append(step)
-    program.steps = steps + _closed(program, run, [])
+        is_turned = _is_turned(step, turned)
+        if is_turned:
+            turned.update(step.outputs)
+        if (not is_turned and group.takes(step)) or group.passes(step):
+            continue
+        steps += group.closed(program, position)
+        group = _Group()
+        if is_turned or not group.takes(step):
+            steps.append(step)
+    program.steps = steps + group.closed(program, len(program.steps))
 
 
-def _is_candidate(step: Step) -> bool:
+def _is_turned(step: Step, turned: set[Stored]) -> bool:
     function = step.function
-    if isinstance(function, Tiles) or function.nature is not ELEMENTWISE or not function.writes_into:
+    if isinstance(function, Method) and function.name == "transpose":
+        return True
+    if function.nature is not ELEMENTWISE and function.nature is not VIEW:
         return False
-    if step.effectful or step.several:
-        return False
-    return step.outputs[0].size >= LARGE
+    return any([stored in turned and stored.size > 1 for stored in step.inputs])
 
 
-def _may_join(step: Step, run: Sequence[Step]) -> bool:
-    return _is_candidate(step) and step.outputs[0].shape == run[0].outputs[0].shape
+def _reduced(step: Step) -> tuple[np.ufunc, bool] | None:
+    """The ufunc by which a step reduces over some axes, and whether long sums are made of shorter ones."""
+    if isinstance(step.function, Reduction):
+        return step.function.ufunc, False
+    return (np.add, True) if type(key := step.function.key) is tuple and key[0] == "summed" else None
 
 
-def _closed(program: Program, run: list[Step], later: Sequence[Step]) -> list[Step]:
-    """A run of steps as a loop, if it is worth one."""
-    if len(run) < FEWEST_STEPS:
-        return run
-    shape = run[0].outputs[0].shape
-    made = {stored for step in run for stored in step.outputs}
-    inputs = list(dict.fromkeys([stored for step in run for stored in step.inputs if stored not in made]))
-    split = _split(shape, inputs)
-    if split is None:
-        return run
-    needed = {stored for step in later for stored in step.inputs} | set(program.outputs)
-    outputs = [stored for step in run for stored in step.outputs if stored in needed]
-    loop = BlockLoop(run, shape, split)
-    if loop.columns * 4 > 4 * BLOCK or loop.rows < 2:
-        return run
-    names = "+".join(dict.fromkeys([str(step.primitive) for step in run]))
-    return [Step(loop, tuple(inputs), tuple(outputs), True, False, names)]
+def _reduced_axes(step: Step) -> tuple[int, ...]:
+    function, rank = step.function, len(step.inputs[0].shape)
+    axes: Any = function.axes if isinstance(function, Reduction) else function.key[1]
+    return tuple(range(rank)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
 
 
-def _split(shape: Shape, inputs: Sequence[Stored]) -> int | None:
-    """How many leading dimensions to see as rows: in each half an array must have all elements, or be repeated."""
-    for split in range(len(shape), 0, -1):
-        if all([_is_whole_or_one(stored, shape, split) for stored in inputs]):
-            return split
-    return None
+class _Group:
+    """Steps that may become one loop.
+
+    Attributes:
+        steps: those of the loop; kinds: what their results are; roots: results that are others in another shape.
+        shape, splits: of what is WHOLE, and in how many dimensions rows may be seen in it.
+        all: in the order in which they stood; before, after: those that are none of the loop's.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.kinds: dict[Stored, str] = {}
+        self.roots: dict[Stored, Stored] = {}
+        self.shape: Shape = ()
+        self.splits: list[int] = []
+        self.all: list[Step] = []
+        self.before: list[Step] = []
+        self.after: list[Step] = []
+        self._later: set[Stored] = set()  # what is not there before the loop has ended
+
+    def takes(self, step: Step) -> bool:
+        """Whether a step becomes one of the loop's."""
+        if step.effectful or step.several or not self._later.isdisjoint(step.inputs):
+            return False
+        function, (result,) = step.function, step.outputs
+        kind, splits = None, self.splits
+        if isinstance(function, Method):
+            kind = ROW if function.name == "reshape" and self.kinds.get(step.inputs[0]) is ROW else None
+            if kind is not None:
+                self.roots[result] = self.roots.get(step.inputs[0], step.inputs[0])
+        elif _reduced(step) is not None:
+            kind, splits = self._of_reduction(step)
+        elif function.nature is ELEMENTWISE and function.writes_into and not isinstance(function, Tiles):
+            if self.kinds and result.shape != self.shape:
+                kind = ROW if self._is_of_rows(step) else None
+            elif result.size >= LARGE:
+                kind, splits = WHOLE, self._whole_splits(step, result.shape)
+        if kind is None or not (splits or kind is ROW):
+            return False
+        if not self.kinds:
+            self.shape = result.shape if kind is WHOLE else step.inputs[0].shape
+        self.splits = splits
+        self.kinds[result] = kind
+        self.steps.append(step)
+        self.all.append(step)
+        if kind is COLUMNS:
+            self._later.add(result)
+        return True
+
+    def _of_reduction(self, step: Step) -> tuple[str | None, list[int]]:
+        (x,) = step.inputs
+        rank, axes = len(x.shape), _reduced_axes(step)
+        if x.size < LARGE or not 0 < len(axes) < rank or (self.kinds and x.shape != self.shape):
+            return None, []
+        possible = self.splits if self.kinds else list(range(1, rank))
+        if self.kinds.get(x, WHOLE) is not WHOLE:
+            return None, []
+        if axes == tuple(range(rank - len(axes), rank)):
+            return ROW, [split for split in possible if split == rank - len(axes)]
+        if axes == tuple(range(len(axes))):
+            exact = step.inputs[0].dtype.kind in "biu" or _reduced(step) == (np.add, True)
+            return (COLUMNS if exact else None), [split for split in possible if split == len(axes)]
+        return None, []
+
+    def _is_of_rows(self, step: Step) -> bool:
+        """Whether an elementwise step has one element for each row, and is made of others of the loop that do."""
+        (result,) = step.outputs
+        large = [stored for stored in step.inputs if stored.size > 1]
+        if not any([self.kinds.get(stored) is ROW for stored in large]):
+            return False
+        return all([stored.shape == result.shape and self.kinds.get(stored, ROW) is ROW for stored in large])
+
+    def _whole_splits(self, step: Step, shape: Shape) -> list[int]:
+        splits = self.splits if self.kinds else list(range(len(shape), 0, -1))
+        for stored in dict.fromkeys(step.inputs):
+            if self.kinds.get(stored) is ROW:
+                rows = shape[: splits[0]] + (1,) * (len(shape) - splits[0])
+                splits = splits if stored.shape == rows else []
+            else:
+                splits = [split for split in splits if _is_whole_or_one(stored, shape, split)]
+        return splits
+
+    def passes(self, step: Step) -> bool:
+        """Whether a step that is none of the loop's is done before it or behind it."""
+        small = step.function.nature is VIEW or all([stored.nbytes <= SMALL for stored in step.outputs])
+        if not self.steps or step.effectful or not small:
+            return False
+        self.all.append(step)
+        is_later = any([stored in self.kinds or stored in self._later for stored in step.inputs])
+        (self.after if is_later else self.before).append(step)
+        self._later.update(step.outputs if is_later else ())
+        return True
+
+    def rooted(self, step: Step) -> Step:
+        """A step with operands that are others in another shape replaced by these."""
+        inputs = [self.roots.get(stored, stored) for stored in step.inputs]
+        return Step(step.function, inputs, step.outputs, primitive=step.primitive)
+
+    def closed(self, program: Program, position: int) -> list[Step]:
+        """The steps, as a loop if they are worth one; the program's from `position` on come behind them."""
+        if not self.steps:
+            return self.all
+        later = (*self.after, *program.steps[position:])
+        needed = {stored for step in later for stored in step.inputs} | set(program.outputs)
+        outputs = [step.outputs[0] for step in self.steps if step.outputs[0] in needed]
+        loop = BlockLoop(self, max(self.splits), outputs)
+        work = sum([_work(step) for step in self.steps]) / (2 if len(self.steps) == 1 else 1)
+        if loop.columns * 4 > 4 * BLOCK or loop.rows < 2 * loop.height or work < WORK:
+            return self.all
+        names = "+".join(dict.fromkeys([str(step.primitive) for step in self.steps]))
+        return [*self.before, Step(loop, loop.inputs, loop.outputs, True, False, names), *self.after]
+
+
+def _work(step: Step) -> int:
+    size = max([stored.size for stored in (*step.inputs, *step.outputs)])
+    return size * (SLOWNESS if step.function.key in SLOW else 1)
 
 
 def _is_whole_or_one(stored: Stored, shape: Shape, split: int) -> bool:
     padded = (1,) * (len(shape) - len(stored.shape)) + stored.shape
-    return all(
-        [
-            half == whole or prod(half) == 1
-            for half, whole in ((padded[:split], shape[:split]), (padded[split:], shape[split:]))
-        ]
-    )
+    halves = (padded[:split], shape[:split]), (padded[split:], shape[split:])
+    return all([half == whole or prod(half) == 1 for half, whole in halves])

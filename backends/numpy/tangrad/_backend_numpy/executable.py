@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._backend_numpy.array import NumpyArray, is_sole_owner, new_array, physical
-from tangrad._backend_numpy.blocks import FEWEST_STEPS, find_blocks, find_tiles
+from tangrad._backend_numpy.blocks import find_blocks, find_tiles
 from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH
 from tangrad._backend_numpy.lowering import lower_jaxpr
 from tangrad._backend_numpy.program import Program
@@ -129,8 +129,7 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
     program.rewrite()
     if program.plan is None:
         find_tiles(program)
-        if len(program.steps) >= FEWEST_STEPS:
-            find_blocks(program)
+        find_blocks(program)
     return program
 
 

@@ -29,7 +29,7 @@ def wider(dtype: np.dtype, otherwise: np.dtype | None = None) -> np.dtype | None
 SHORT = 1024  # of so few elements `accumulate` loses nothing that counts
 SHORT_OF_LOGARITHMS = 64
 FEW = 16384  # elements, for which so many calls are not worth it
-PIECE = 1 << 18  # bytes
+PIECE = 1 << 19  # bytes
 RANGE = 600.0  # numbers between which exponentials in double precision keep all digits
 
 

@@ -6,7 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Method, Ufunc
+from tangrad._backend_numpy.blocks import BlockLoop
+from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Function, Method, Ufunc
 from tangrad._backend_numpy.program import Program, Step, Stored
 from tangrad.core.arguments import is_symbolic
 
@@ -197,7 +198,7 @@ class Plan:
         return (
             memory.donated
             and memory.base is stored
-            and isinstance(step.function, Ufunc)
+            and (isinstance(step.function, Ufunc) or _may_be_given(step.function, stored))
             and stored.nbytes >= GIVEN
             and bool(stored.shape)
         )
@@ -207,6 +208,10 @@ class Plan:
             waiting = self._pool.setdefault((memory.base.shape, memory.base.dtype), [])
             if memory not in waiting:
                 waiting.append(memory)
+
+
+def _may_be_given(function: Function, stored: Stored) -> bool:
+    return isinstance(function, BlockLoop) and function.may_be_given(stored)
 
 
 def _needed_until(program: Program) -> dict[Stored, int]:

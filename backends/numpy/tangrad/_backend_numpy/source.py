@@ -127,7 +127,7 @@ class Source:
         function, bind = step.function, self.names.bind
         comment = _comment(step) if self.typed else ""
         if isinstance(function, BlockLoop):
-            function.emit(self, step, comment)
+            function.emit(self, comment)
             return
         operands = [self.name(stored) for stored in step.inputs]
         if step.several:

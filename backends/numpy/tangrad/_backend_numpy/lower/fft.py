@@ -32,7 +32,7 @@ _ALWAYS_DOUBLE = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 
 LARGE = 1 << 17  # elements from which on SciPy is asked for
 MOST_WORKERS = 8
-PART = 1 << 15  # elements of a part, of which each thread takes one after another
+PART = 1 << 16  # elements of a part, of which each thread takes one after another
 
 
 @cache

@@ -45,8 +45,8 @@ COUNTED = 256  # numbers that are added to a vector, from which on they are adde
 ROUNDS_FROM, LONG_ROW = 256, 32  # rows, and their elements, from which on they are combined in rounds
 MOST_ROUNDS = 32
 OVERLAP = 16  # windows that are longer overlap too often for that
-GATHERED_IN_PARTS, GATHERED_PART = 1 << 15, 1 << 14  # rows from which on they are gathered in parts, and of a part
-COUNTED_PART = 1 << 15  # places that are counted together
+GATHERED_IN_PARTS, GATHERED_PART = 1 << 15, 1 << 16  # rows from which on they are gathered in parts, and of a part
+COUNTED_PART = 1 << 16  # places that are counted together
 
 
 class Windows:

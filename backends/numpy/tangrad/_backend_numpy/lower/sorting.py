@@ -35,7 +35,7 @@ MORE = 4
 FEWEST, MOST = 8, 1 << 13  # keys: few are searched as quickly, tables of more do not stay in the cache
 BUCKETS, MOST_BUCKETS = 16, 1 << 16  # for each key, and in all
 CROWD = 4  # keys in one bucket, up to which they are compared one by one
-BLOCK = 1 << 14  # values that are done at a time
+BLOCK = 1 << 16  # values that are done at a time
 
 # In which floats buckets are computed.
 _COMPUTED = {np.dtype(kind): np.dtype(wide) for kind, wide in (("f4", "f4"), ("f8", "f8"), ("i4", "f8"), ("i8", "f8"))}
