@@ -7,7 +7,7 @@ loops, which write what they share to memory, and large memory is new to the pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad._kernels.jobs import (
@@ -18,6 +18,7 @@ from tangrad._kernels.jobs import (
     OF_COLUMN,
     OF_ROW,
     ONE,
+    OPERATIONS,
     ROW_MAXIMUM,
     ROW_PRODUCT,
     ROW_SUM,
@@ -27,7 +28,7 @@ from tangrad._kernels.jobs import (
 from tangrad._kernels.library import replaced
 from tangrad._kernels.on_xla_cpu import KIND, call, is_here
 from tangrad._kernels.row_programs import BLOCKS, ROWS
-from tangrad.core import RuleSet, ShapedArray, literal, trace_to_closed_jaxpr
+from tangrad.core import RuleSet, ShapedArray, find_primitive, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax
 from tangrad.extend.custom_rules import composite_p
 
@@ -41,21 +42,11 @@ BLOCK = 1 << 15
 # Of so many blocks sums of columns are added one after another: more would round too often.
 TERMS = 16
 
-FUNCTIONS: dict[int, Callable[..., Value]] = {
-    0: lax.add_p.bind,
-    1: lax.sub_p.bind,
-    2: lax.mul_p.bind,
-    3: lax.div_p.bind,
-    4: lax.max_p.bind,
-    5: lax.min_p.bind,
-    6: lax.neg_p.bind,
-    7: lax.sqrt_p.bind,
-    8: lax.exp_p.bind,
-    9: lax.tanh_p.bind,
-    13: lax.log_p.bind,
-    14: lax.rsqrt_p.bind,
+# Several names may stand for one operation: the first is what it does.
+FUNCTIONS = {
+    number: find_primitive(name) for name, number in reversed(OPERATIONS.items()) if name.startswith("element")
 }
-OF_ONE = frozenset({6, 7, 8, 9, 13, 14})
+OF_ONE = frozenset({OPERATIONS[f"elementwise.{name}"] for name in ("neg", "sqrt", "exp", "tanh", "log", "rsqrt")})
 OF_ALL = frozenset({ROW_SUM, ROW_PRODUCT, ROW_MAXIMUM, COLUMN_SUM, COLUMN_PRODUCT})  # whatever it gives
 DIMENSIONS = {ALL: (0, 1), OF_ROW: (0,), OF_COLUMN: (1,), ONE: ()}  # of (rows, columns)
 
@@ -149,7 +140,7 @@ def _made(operation: int, x: Value, y: Value, z: Value) -> Value:
         return lax.div_p.bind(powers, _spread(lax.reduce_sum_p.bind(powers, axes=(1,)), (0,), x.aval.shape))
     if operation == MULTIPLY_ADD:
         return lax.add_p.bind(lax.mul_p.bind(x, y), z)
-    return FUNCTIONS[operation](*([x] if operation in OF_ONE else [x, y]))
+    return FUNCTIONS[operation].bind(*([x] if operation in OF_ONE else [x, y]))
 
 
 def block_height(rows: int, columns: int) -> int:
