@@ -22,10 +22,6 @@ from tangrad.core.settings import check_optional_positive, define_setting
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-# To wake a thread and to wait for it takes 30 µs: of what takes 0.2 ms alone that does not count.
-WORTH = (
-    1 << 19
-)  # elements, each of which takes as long as in an addition of arrays that the nearest cache does not hold
 NO_PART = -1
 MOST = 8  # threads, unless more are asked for: Python's own share of the work is done by one at a time
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
 WORD = 0xFFFFFFFF
-BLOCK = 1 << 17  # elements: what a block takes (400 KB) fits into a second-level cache
+BLOCK = 1 << 17  # elements of a block, for which each thread has three arrays of words: 1.5 MB
 FEW = 160  # elements up to which long integers are faster
 
 # --- `x · y + z` with one rounding, as processors compute it where XLA fuses the two ---
