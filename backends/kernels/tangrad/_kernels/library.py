@@ -75,7 +75,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-ENOUGH = 3  # equations: shorter programs have nothing that would gain
+ENOUGH, ENOUGH_WITHOUT = 3, 8  # equations, with the library and without: shorter programs have nothing that would gain
 
 
 class RowsPass:
@@ -105,5 +105,5 @@ class RowsPass:
         return with_rows(closed_jaxpr, backend if self._has_kernels else "xla without kernels", processors())
 
 
-vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = ENOUGH
+vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = ENOUGH_WITHOUT if library() is None else ENOUGH
 rows_pass = RowsPass(library() is not None)

@@ -372,14 +372,19 @@ def _place(
                 f"argument; "
                 "give it an axis"
             )
-        return out if hasattr(type(out), "repeated") else as_array(out)
+        return out if _is_structural_zero(out) else as_array(out)
     ndim = (out.aval.ndim if hasattr(type(out), "aval") else np.ndim(out)) + (dim is None)
     axis = operator.index(wanted)
     if not -ndim <= axis < ndim:
         raise ValueError(f"vmap: out_axes is {axis} for output {position}, which with its mapped axis has rank {ndim}")
-    if hasattr(type(out), "repeated"):  # autodiff's zeros by structure, as rules of jvp return them
+    if dim is None and _is_structural_zero(out):
         return out.repeated(size, axis % ndim)
     return as_array(place_axis(out, dim, axis % ndim, size))
+
+
+def _is_structural_zero(out: object) -> bool:
+    """Whether it is one of autodiff's zeros, which rules of jvp return. They are mapped over no axis."""
+    return hasattr(type(out), "repeated")
 
 
 def _place_float0(out: np.ndarray, wanted: int | None, size: Any) -> Array | np.ndarray:

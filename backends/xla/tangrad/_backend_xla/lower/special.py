@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf, pi, prod
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.formulas import Arithmetic, Mask, Real, in_double
-from tangrad._backend_xla.helpers import compare, convert, elementwise, full, same_type
+from tangrad._backend_xla.helpers import broadcast_operands, compare, convert, elementwise, full, same_type, select
 from tangrad.core import Primitive, RuleSet, dtypes, rule_table
 from tangrad.extend import lax
 from tangrad.extend.lax import BESSEL_I0_FAR, BESSEL_I0_NEAR
@@ -83,12 +82,25 @@ def _rule(primitive: Primitive, function: Formula) -> Rule:
 
     def rule(ctx: FunctionContext, *operands: IrValue) -> IrValue:
         out = ctx.out_aval
-        is_long = not has_symbolic(out.shape) and prod(out.shape) >= MANY
-        if not is_long or dtypes.dtype_name(out.dtype) not in SINGLE or not _is_among_first(ctx.module):
+        if not _is_long(out.shape) or dtypes.dtype_name(out.dtype) not in SINGLE or not _is_among_first(ctx.module):
             return rule_table("lower.xla")[primitive](ctx, *operands)
-        return in_whole_loops(ctx, *operands)
+        return _ends_its_loop(ctx, broadcast_operands(ctx, operands, out.shape)[0], in_whole_loops(ctx, *operands))
 
     return rule
+
+
+def _ends_its_loop(ctx: FunctionContext, x: IrValue, result: IrValue) -> IrValue:
+    """`result`, and where `x` is no number `x`: which changes nothing but how XLA parts a program into loops.
+
+    Its library for products and reductions takes the arithmetic before them along, with every coefficient as an array
+    in double precision. It takes no selection, so the formula stays one loop with one result in single precision.
+    """
+    aval = ctx.out_aval
+    return select(ctx, compare(ctx, "EQ", x, x, aval), result, x, aval)
+
+
+def _is_long(shape: Sequence[object]) -> bool:
+    return all([type(size) is int for size in shape]) and prod(shape) >= MANY
 
 
 _counts: WeakKeyDictionary[Module, int] = WeakKeyDictionary()
@@ -224,23 +236,25 @@ def arccosine(m: Arithmetic, x: Real) -> Real:
 
 # --- cubic roots -----------------------------------------------------------------------------------------------------
 
-THIRD_OF_BIAS = 715094163  # a third of the upper half of the bits of a double and this: within 6 % of the root
+FOUR_THIRDS_OF_BIAS = 1430186264  # minus a third of the upper half of a double's bits: within 4 % of x**(-1/3)
+SERIES = (14 / 81, 2 / 9, 1 / 3)  # of ((1 - e)**(-1/3) - 1) / e, the highest power of e first
 LEAST = 2.0**-126  # numbers below count as 0 on CPUs, as in all of XLA's programs
 
 
 def cubic_root(m: Arithmetic, x: Real) -> Real:
-    """By Halley's iteration, which triples the digits: of a root whose exponent is a third."""
+    """`x * y**2`, where `y` is `x**(-1/3)`: first a number whose exponent is that, then two steps of a series."""
     ctx, size = m.ctx, m.abs(x)
     wide, half = m.aval.update(dtype=INT64), m.aval.update(dtype=INT32)
     shift = full(ctx, 32, wide)
     upper = convert(ctx, same_type(ctx, "stablehlo.shift_right_logical", _bits(m, size), shift), wide, half)
     third = same_type(ctx, "stablehlo.divide", upper, full(ctx, 3, half))
-    third = same_type(ctx, "stablehlo.add", third, full(ctx, THIRD_OF_BIAS, half))
+    third = same_type(ctx, "stablehlo.subtract", full(ctx, FOUR_THIRDS_OF_BIAS, half), third)
     bits = same_type(ctx, "stablehlo.shift_left", convert(ctx, third, half, wide), shift)
-    root = Real(m, ctx.op("stablehlo.bitcast_convert", m.type, (bits,)))
-    for _ in range(2):
-        cube = root * root * root
-        root = root * (cube + 2 * size) / (2 * cube + size)
+    y = Real(m, ctx.op("stablehlo.bitcast_convert", m.type, (bits,)))
+    for series in (SERIES, SERIES[1:]):
+        error = 1 - size * (y * y * y)
+        y = y + y * (error * m.polynomial(error, series))
+    root = size * (y * y)
     found = m.where(x < 0, -root, root)
     return m.where((size >= LEAST) & (size < inf), found, x)
 
