@@ -365,3 +365,60 @@ def test_several_virtual_devices() -> None:
         timeout=120,
     )
     assert done.stdout == "done\n", done.stderr
+
+
+# --- the greatest elements -------------------------------------------------------------------------------------------
+
+sorting = importlib.import_module("tangrad._backend_xla.lower.sorting")
+
+
+def positions_in_order(x: np.ndarray, k: int) -> np.ndarray:
+    """Positions of the greatest elements along the last axis, the first of equal ones first; floats by their bits."""
+    ranks = x.astype(np.int64) if x.dtype.kind in "bui" else x.view(f"i{x.dtype.itemsize}").astype(np.int64)
+    if x.dtype.kind not in "bui":
+        ranks = np.where(ranks < 0, np.iinfo(f"i{x.dtype.itemsize}").min - ranks - 1, ranks)
+    return np.argsort(~ranks, axis=-1, kind="stable")[..., :k]
+
+
+DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "uint32", "int8", "uint16", "int64", "bool"]
+
+
+@pytest.mark.parametrize("shape, k", [((40_003,), 7), ((3, 17_000), 3), ((2, 2, 500), 4), ((16_384,), 16_384)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_greatest_elements(dtype: str, shape: tuple, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = pytest.importorskip("tangrad._kernels.on_xla_cpu")
+    monkeypatch.setattr(kernels, "is_here", lambda ctx: False)
+    dtypes, lax = importlib.import_module("tangrad.dtypes"), importlib.import_module("tangrad.extend.lax")
+    kind = dtypes.as_dtype(dtype)
+    rng = np.random.default_rng(len(shape))
+    x = np.round(rng.normal(size=shape) * 20)  # many are equal
+    if kind.kind not in "bui":
+        x[rng.random(shape) < 0.01] = -0.0
+        x[rng.random(shape) < 0.0001] = np.nan
+        x[rng.random(shape) < 0.0001] = -np.inf
+    with np.errstate(all="ignore"):
+        x = x.astype(np.int64).astype(kind) if kind.kind in "bui" else x.astype(kind)
+        ends = np.array([~0, 1 << 31, (1 << 31) - 1, -(1 << 31)]).astype(kind)
+    if kind.kind in "ui":
+        x[..., 100:104] = ends
+    expected = positions_in_order(x, k)
+    for axis in {0, len(shape) - 1}:
+        moved = np.ascontiguousarray(np.moveaxis(x, -1, axis))
+        array = XLA.put(moved, ShapedArray(moved.shape, kind))
+        program = compiled(lambda x, axis=axis: lax.top_k_p.bind(x, k=k, axis=axis), array)
+        values, positions = [
+            np.moveaxis(np.asarray(result.to_numpy()), axis, -1) for result in program.execute([array])
+        ]
+        np.testing.assert_array_equal(positions, expected)
+        assert values.dtype == kind
+        taken = np.take_along_axis(x, expected, -1).astype(np.float64)
+        np.testing.assert_array_equal(values.astype(np.float64), taken)
+        np.testing.assert_array_equal(np.signbit(values.astype(np.float64)), np.signbit(taken))
+
+
+def test_of_a_long_row_blocks_are_searched() -> None:
+    aval = ShapedArray((1 << 20,), F32)
+    assert sorting._top_k_form(aval, 10, 0) is sorting._top_k_of_blocks
+    assert sorting._top_k_form(aval, 4000, 0) is None
+    assert sorting._top_k_form(aval.update(dtype=np.dtype("int32")), 4000, 0) is sorting._top_k_of_singles
+    assert sorting._top_k_form(aval.update(dtype=np.dtype("int64")), 4000, 0) is None

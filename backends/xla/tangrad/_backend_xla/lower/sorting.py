@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -128,12 +128,6 @@ def _canonical(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue:
 
 # --- How sorting becomes StableHLO ---
 
-# --- Sorting on CPUs: long arrays by single words of 64 bits, which XLA sorts six times as fast as anything else ---
-# It has one fast way to sort, for one array of integers that are compared as such; with a comparator of several
-# operations, or with several arrays, it calls a compiled function for each comparison. So key and position are packed
-# into a word: words are never equal, their order is the stable order of the keys, and where an element was is seen
-# from its word. Subnormal numbers are distinguished from 0, which XLA's own comparisons do not do on CPUs.
-
 lower = RuleSet("lower.xla", api=1)
 lower.add(sort_p, sort)
 
@@ -186,6 +180,141 @@ def _search_sorted(ctx: FunctionContext, keys: IrValue, values: ir.Value, *, sid
 
 
 on_cpu = RuleSet("lower.xla.cpu", api=1)
+
+
+# --- The greatest elements on CPUs: of the blocks that have them ------------------------------------------------------
+# XLA searches floats of 32 bits for the greatest ones, in the order of their bits, and sorts all else. So what has no
+# more bits becomes such floats in the same order. And of a long row only those blocks are searched whose own greatest
+# elements are among the greatest of blocks: in each other block all are exceeded, or come after their equals, k times.
+
+SINGLE = "float32"
+# Elements in all, below which the work around it takes longer; how many times as few have to be searched.
+LARGE, FEWER = 1 << 14, 4
+LEAST_BLOCK = 256
+
+
+@on_cpu.rule(top_k_p)
+def _top_k_on_cpu(ctx: FunctionContext, operand: IrValue, *, k: int, axis: int) -> tuple[IrValue, ...]:
+    aval = ctx.in_avals[0].strip_weak_type()
+    form = None
+    if ctx.module.meshes is None and not has_symbolic(aval.shape) and not is_symbolic(k) and k:
+        form = _top_k_form(aval, k, axis)
+    if form is None:
+        return _top_k(ctx, operand, k=k, axis=axis)
+    program = trace_to_closed_jaxpr(lambda x: form(x, k, axis), (aval,), "top_k")
+    return tuple(ctx.inline(program, (operand,)))
+
+
+def _top_k_form(aval: ShapedArray, k: int, axis: int) -> Callable[..., tuple[Value, ...]] | None:
+    """How to find the greatest elements; None for XLA's own way."""
+    size = aval.shape[axis]
+    if prod(aval.shape) >= LARGE and FEWER * _searched(size, k, _block(size, k)) <= size:
+        return _top_k_of_blocks
+    return _top_k_of_singles if _becomes_single(aval.dtype) else None
+
+
+def _block(size: int, k: int) -> int:
+    """A power of 2: with about as many blocks as elements in `k` of them, where that is large."""
+    return max(1 << (max(size // k, 1).bit_length() // 2), LEAST_BLOCK)
+
+
+def _searched(size: int, k: int, block: int) -> int:
+    """Among how many numbers is searched: the greatest ones of blocks, k blocks, and the elements behind the last."""
+    return size // block + k * block + size % block
+
+
+def _becomes_single(dtype: DType) -> bool:
+    return dtypes.bit_width(dtype) <= HALF and dtypes.dtype_name(dtype) != SINGLE
+
+
+def _top_k_of_singles(x: Value, k: int, axis: int) -> tuple[Value, Value]:
+    dtype = x.aval.dtype
+    if not _becomes_single(dtype):
+        return top_k_p.bind(x, k=k, axis=axis)
+    single = dtypes.as_dtype(SINGLE)
+    if dtype.kind not in "bui":
+        values, positions = top_k_p.bind(_convert(x, single), k=k, axis=axis)
+        return _convert(values, dtype), positions
+    ranks = _convert(_integer_ranks(x) if dtypes.bit_width(dtype) == HALF else x, POSITION)
+    singles = lax.bitcast_convert_type_p.bind(_mirrored(ranks), new_dtype=single)
+    positions = top_k_p.bind(singles, k=k, axis=axis)[1]
+    return _take(x, positions, axis), positions
+
+
+def _top_k_of_blocks(x: Value, k: int, axis: int) -> tuple[Value, Value]:
+    shape, last = x.aval.shape, x.aval.ndim - 1
+    order = list(range(x.aval.ndim))
+    order[axis], order[last] = last, axis
+    if axis != last:
+        x = lax.transpose_p.bind(x, permutation=tuple(order))
+    size, rows = shape[axis], prod(shape) // shape[axis]
+    block = _block(size, k)
+    count = size // block
+    x = lax.reshape(x, (rows, size))
+    blocks = lax.reshape(_columns(x, 0, count * block), (rows, count, block))
+    greatest = lax.reduce_max_p.bind(_halved(_total_ranks(blocks), 3), axes=(2,))
+    chosen = sort_p.bind(_top_k_of_singles(greatest, k, 1)[1], dimension=1, is_stable=True, num_keys=1)[0]
+    found = lax.reshape(_take_blocks(blocks, chosen), (rows, k * block))
+    firsts = lax.mul_p.bind(chosen, _full(chosen, block))
+    places = lax.add_p.bind(
+        lax.broadcast_in_dim_p.bind(firsts, shape=(rows, k, block), broadcast_dimensions=(0, 1)),
+        lax.iota_p.bind(dtype=POSITION, shape=(rows, k, block), dimension=2),
+    )
+    places = lax.reshape(places, (rows, k * block))
+    if count * block < size:
+        rest = size - count * block
+        found = lax.concatenate_p.bind(found, _columns(x, count * block, size), dimension=1)
+        behind = lax.iota_p.bind(dtype=POSITION, shape=(rows, rest), dimension=1)
+        behind = lax.add_p.bind(behind, _full(behind, count * block))
+        places = lax.concatenate_p.bind(places, behind, dimension=1)
+    values, at = _top_k_of_singles(found, k, 1)
+    results = [lax.reshape(part, (*[shape[i] for i in order[:-1]], k)) for part in (values, _take(places, at, 1))]
+    if axis != last:
+        results = [lax.transpose_p.bind(part, permutation=tuple(order)) for part in results]
+    return results[0], results[1]
+
+
+def _halved(x: Value, times: int) -> Value:
+    """The greater ones of both halves of each block, and so on: XLA does that with several elements at once."""
+    for _ in range(times):
+        rows, count, size = x.aval.shape
+        halves = [
+            lax.slice_p.bind(x, start_indices=(0, 0, at), limit_indices=(rows, count, at + size // 2), strides=None)
+            for at in (0, size // 2)
+        ]
+        x = lax.max_p.bind(*halves)
+    return x
+
+
+def _columns(x: Value, start: int, limit: int) -> Array:
+    return lax.slice_p.bind(x, start_indices=(0, start), limit_indices=(x.aval.shape[0], limit), strides=None)
+
+
+def _total_ranks(x: Value) -> Value:
+    """Integers in the order of the elements; of floats in that of their bits, as XLA searches them."""
+    return x if x.aval.dtype.kind in "bui" else _mirrored(_bits(x))
+
+
+def _take_blocks(blocks: Value, chosen: Value) -> Array:
+    """Blocks of each row."""
+    rows, count = chosen.aval.shape
+    return gather_p.bind(
+        blocks,
+        lax.reshape(chosen, (rows, count, 1)),
+        dimension_numbers=GatherDimensionNumbers((2,), (1,), (1,), (0,), (0,)),
+        slice_sizes=(1, 1, blocks.aval.shape[2]),
+        indices_are_sorted=False,
+        unique_indices=True,
+        mode=GatherScatterMode.PROMISE_IN_BOUNDS,
+        fill_value=None,
+    )
+
+
+# --- Sorting on CPUs: long arrays by single words of 64 bits, which XLA sorts six times as fast as anything else ---
+# It has one fast way to sort, for one array of integers that are compared as such; with a comparator of several
+# operations, or with several arrays, it calls a compiled function for each comparison. So key and position are packed
+# into a word: words are never equal, their order is the stable order of the keys, and where an element was is seen
+# from its word. Subnormal numbers are distinguished from 0, which XLA's own comparisons do not do on CPUs.
 
 WORD, HALF = dtypes.as_dtype("int64"), 32
 POSITION = dtypes.as_dtype("int32")
