@@ -100,7 +100,8 @@ def _ends_its_loop(ctx: FunctionContext, x: IrValue, result: IrValue) -> IrValue
 
 
 def _is_long(shape: Sequence[object]) -> bool:
-    return all([type(size) is int for size in shape]) and prod(shape) >= MANY
+    sizes = [size for size in shape if type(size) is int]  # others are symbols
+    return len(sizes) == len(shape) and prod(sizes) >= MANY
 
 
 _counts: WeakKeyDictionary[Module, int] = WeakKeyDictionary()
