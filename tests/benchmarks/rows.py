@@ -8,10 +8,10 @@ fresh processes (`processes.py`); the geometric mean is made from the steady-sta
 from dataclasses import dataclass, replace
 
 from .programs import deep
-from .programs.cliffs import IDIOMS
 from .programs.common import NAMES as COMMON
 from .programs.fresh_processes import SECOND_PROCESS as SECOND
 from .programs.fresh_processes import SEVERAL_PROCESSES
+from .programs.idioms import IDIOMS
 from .programs.numerical import WORK as NUMERICAL
 from .programs.peers import WORKLOADS
 from .programs.steady import CONVOLUTIONS

@@ -1,4 +1,4 @@
-"""The corpus holds what it should, and programs that must raise fail as in JAX."""
+"""The corpus holds what it should; its programs agree with JAX, and those that must raise fail as in JAX."""
 
 import numpy
 import pytest
@@ -123,3 +123,21 @@ def test_fails_as_in_jax(failure, reference, api):
     missing = [word for word in failure.words if word not in text_of(ours)]
     assert not missing, f"{missing} not in: {text_of(ours)}"
     assert float(api.jit(api.grad(lambda x: api.lax.fori_loop(0, 2, lambda i, v: v * x, x)))(2.0)) == 12.0
+
+
+# --- Every program, on both backends, eagerly and jitted, in every mode that applies, against JAX ---------------------
+
+
+CASES = [
+    pytest.param(program, mode, jitted, id=f"{program.name}-{mode.replace(' ', '-')}-{'jit' if jitted else 'eager'}")
+    for program in PROGRAMS
+    for mode in program.modes()
+    for jitted in ((False, True) if program.jit else (False,))
+]
+
+
+@pytest.mark.parametrize("program, mode, jitted", CASES)
+def test_agrees_with_jax(program, mode, jitted, subject, reference):
+    expected = reference.results(program, mode)
+    found = differences(program, subject.run(program, mode, jitted), expected)
+    assert not found, "\n".join(found)

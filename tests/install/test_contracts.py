@@ -14,7 +14,7 @@ from tools import contracts
 from tools.docs.rooms import code_lines
 from tools.import_graph import cycles, read_imports
 from tools.metadata import configuration
-from tools.versions import range_of
+from tools.release import range_of
 from tools.workspace import ROOT, distributions, owners
 
 PACKAGES = Path(__file__).parent / "packages"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.install.environments import HAVE_UV, UV, CommandError, Environment, new_environment, run
 from tools.build_wheels import build_one
-from tools.versions import range_of, set_version, with_version
+from tools.release import range_of, set_version, with_version
 from tools.workspace import ROOT, distributions, umbrella
 
 CORE = "tangrad-core"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ..measure import Case
 from ..sides import Side
-from . import cliffs, common, control_flow, deep, eager, many_devices, numerical, peers, steady, tracing
+from . import common, control_flow, deep, eager, many_devices, numerical, peers, steady, tracing
 
 Maker = Callable[[Side], Case]
 
@@ -18,7 +18,6 @@ def program_table() -> dict[str, Maker]:
         eager,
         control_flow,
         deep,
-        cliffs,
         common,
         many_devices,
         numerical,

@@ -1,6 +1,7 @@
 """Eager operations on 8 floats, eager gradients, and jitted MLP gradients beside the same by hand in NumPy."""
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy
@@ -8,6 +9,7 @@ import numpy
 from ..measure import Case
 from ..sides import Side
 from . import models
+from .idioms import IDIOMS, Idiom
 
 SMALL_SIZES = (8, 16, 4)
 
@@ -120,3 +122,41 @@ def gradient_case(size: str, side: Side) -> Case:
 
 SIZES = ("64x64-64-10", "128x256-256-10", "256x784-256-128-10")
 PROGRAMS |= {f"jitted MLP gradient {size}": lambda side, size=size: gradient_case(size, side) for size in SIZES}
+
+
+# --- Cliffs: everyday code that is short where nothing is compiled for a value, and hours where something is -------
+# Each idiom is timed twice: "cliff" on a vector whose length the process has not seen before, so that all which depends
+# on the shape is compiled in the measured time, and "again" on one whose length it knows.
+
+LENGTH, LENGTHS = 100, 16
+
+
+def vectors(api: Any, idiom: Idiom) -> Callable[[], Any]:
+    """A function that makes vectors, each of another length than the one before, and than those of other idioms."""
+    numbers, place = count(), list(IDIOMS.values()).index(idiom)
+
+    def fresh() -> Any:
+        length = LENGTH + place + len(IDIOMS) * (next(numbers) % LENGTHS)
+        return api.numpy.asarray(numpy.linspace(0.0, 9.0, length, dtype=numpy.float32))
+
+    return fresh
+
+
+def first_case(idiom: Idiom, side: Side) -> Case:
+    """The idiom on lengths that are new to the process."""
+    api = side.api()
+    work = idiom.work
+    return Case(
+        lambda x: work(api, x, len(x)), fresh=vectors(api, idiom), finish=waiter(api), compilations=side.compilations
+    )
+
+
+def again_case(idiom: Idiom, side: Side) -> Case:
+    """The idiom on a length that is known."""
+    api = side.api()
+    work, x = idiom.work, vectors(api, idiom)()
+    return Case(lambda: work(api, x, len(x)), finish=waiter(api), compilations=side.compilations)
+
+
+PROGRAMS |= {f"cliff: {name}": lambda side, idiom=idiom: first_case(idiom, side) for name, idiom in IDIOMS.items()}
+PROGRAMS |= {f"again: {name}": lambda side, idiom=idiom: again_case(idiom, side) for name, idiom in IDIOMS.items()}
