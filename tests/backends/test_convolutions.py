@@ -310,7 +310,7 @@ SUMMED_IN = {"float32": "float64", "bfloat16": "float32", "float16": "float32", 
 @pytest.fixture(params=[64, 0], ids=["sums of products", "group by group"])
 def every_size(request, monkeypatch):
     """The ways that are for large arrays, taken for small ones, too."""
-    for name, value in (("FEW", 0), ("FEW_IN_A_GROUP", 0), ("MOST_TERMS", request.param)):
+    for name, value in (("FEW", 0), ("FEW_IN_A_GROUP", 0), ("MOST_TERMS", request.param), ("PAIRS_OF_DOUBLES", 0)):
         monkeypatch.setattr(convolutions_cpu, name, value)
     for name, value in (("FEW", 0), ("MOST_SUMMED", 2)):
         monkeypatch.setattr(convolution, name, value)
@@ -457,3 +457,37 @@ def test_large_depthwise_convolutions_are_sums_of_products():
         for function in (convolve, gradient):
             text = tangrad.jit(function).lower(tnp.ones((2, 16, 16, 32)), tnp.ones((3, 3, 1, 32))).as_text()
             assert "stablehlo.convolution" not in text
+
+
+@pytest.mark.parametrize("groups", [1, 2, 8], ids="{} groups".format)
+@pytest.mark.parametrize("features", [(5, 7), (8, 4), (16, 16), (3, 20)], ids=str)
+@pytest.mark.parametrize("spatial", ["W", "HW"])
+def test_double_precision_is_brought_to_what_xla_is_fast_at(spatial, features, groups, monkeypatch):
+    """Two spatial dimensions, and in groups more than 16 features in or out; infinities stay in their own group."""
+    for name in ("MOST_TERMS", "FEW_IN_A_GROUP"):
+        monkeypatch.setattr(convolutions_cpu, name, 0)
+    rng, (within, out) = np.random.default_rng(0), features
+    x = rng.normal(size=(2, *[8] * len(spatial), groups * within))
+    x[0, 0, ..., 0] = np.inf
+    kernel = rng.normal(size=(*[3] * len(spatial), within, groups * out))
+    numbers = ("N" + spatial + "C", spatial + "IO", "N" + spatial + "C")
+
+    def convolve(x, kernel):
+        return lax.conv_general_dilated(
+            x, kernel, (1,) * len(spatial), "SAME", dimension_numbers=numbers, feature_group_count=groups
+        )
+
+    with tangrad.enable_x64(True):
+        with tangrad.use_backend("numpy"):
+            expected = np.asarray(convolve(x, kernel))
+        with tangrad.use_backend("xla"):
+            lowered = tangrad.jit(convolve).lower(x, kernel)
+            found = np.asarray(tangrad.jit(convolve)(x, kernel))
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    taken = [line for line in lowered.as_text().splitlines() if "stablehlo.convolution(" in line]
+    assert taken
+    for line in taken:
+        assert "feature_group_count = 1" in line
+        sizes = [size.split("x") for size in re.findall(r"tensor<(.*?)xf64>", line)]
+        assert len(sizes[1]) == 4
+        assert groups == 1 or max(int(size) for size in sizes[1][2:]) >= convolutions_cpu.FEATURES_OF_DOUBLES
