@@ -1,5 +1,6 @@
 """Fourier transforms: values in both precisions and any number of dimensions; what a transform is transposed to."""
 
+import re
 import sys
 
 import numpy as np
@@ -72,6 +73,7 @@ def test_derivatives_through_halves(length):
     """Of real functions; the second half of the spectrum counts where it is not written down."""
     x = draw("float64", 3, length)
     check_derivative(lambda x: tnp.abs(tnp.fft.rfft(tnp.sin(x)) + 3) ** 2, x)
+    check_derivative(lambda x: tnp.abs(tnp.fft.rfft2(tnp.sin(x)) + 3) ** 2, x)
     check_derivative(lambda x: tnp.sin(tnp.fft.irfft(x * (1 + 2j) + 1j, 2 * length - 1)), x)
     check_derivative(lambda x: tnp.sin(tnp.fft.irfft2(x * x * 1j, (3, max(2 * length - 2, 1)))), x)
 
@@ -92,12 +94,26 @@ def test_a_transform_is_its_own_transpose():
     np.testing.assert_allclose(back, np.exp(-0.5j * np.pi * np.outer(range(4), range(3))).sum(1).real, atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(6,), (3, 7), (4, 2, 5), (2, 1, 3, 4, 2)], ids=str)
+def test_a_half_spectrum_goes_back_as_one(shape):
+    """No transform of complex numbers and zeros, of which a half is dropped: the real one costs half, as forwards."""
+    z = draw("complex64", *lax.FftType.from_any("IRFFT").sizes(shape)[0])
+    back = tangrad.linear_transpose(lambda x: lax.fft(x, "RFFT", shape), np.ones(shape, np.float32))
+    padded = np.pad(z, [(0, size - here) for size, here in zip(shape, z.shape)])
+    np.testing.assert_allclose(back(z)[0], np.fft.fftn(padded).real, rtol=1e-4, atol=1e-4)
+    assert re.findall(r"FftType\.(\w+)", str(tangrad.make_jaxpr(back)(z))) == ["IRFFT"]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_empty_arrays(backend):
     with backend_setting(backend):
         assert tnp.fft.rfft(np.ones((0, 4), np.float32)).shape == (0, 3)
         assert tnp.fft.fft2(np.ones((3, 0, 4), np.float32)).shape == (3, 0, 4)
         np.testing.assert_array_equal(tnp.fft.fft(np.ones((2, 0), np.float32), 3), np.zeros((2, 3)))
+        for kind, last in (("RFFT", 4), ("IRFFT", 3)):  # no points along another dimension
+            x = np.zeros((2, 0, last), KINDS[kind][1])
+            gradient = tangrad.grad(lambda x, kind=kind: tnp.abs(lax.fft(x, kind, (0, 4))).sum())(x)
+            assert gradient.shape == x.shape
 
 
 # --- how wide the results are ----------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """The rules of Fourier transforms, which are linear; those of padded arrays are in `mask`.
 
-The matrix of a transform, w[jk] = exp(∓2πi jk/n), is symmetric. RFFT is FFT of a real operand, of which the results
-beyond the middle are dropped: back, these are zeros, and the real part is left. IRFFT of z is the real part of
+The matrix of a transform, w[jk] = exp(∓2πi jk/n), is symmetric. IRFFT of z is the real part of
 Σ μ[k] z[k] exp(2πi jk/n) / N, where μ counts the elements that z[k] stands for: one at k = 0 and, for even n, at
-k = n/2, two in between.
+k = n/2, two in between. RFFT is FFT of a real operand, of which the results beyond the middle are dropped. Back, the
+real part of Σ c[k] exp(-2πi jk/n) is left: N times IRFFT of the conjugate of c / μ, half of the work of an FFT.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tangrad._numpy.fft.primitives import FftType, fft_p, point_count
 from tangrad.core import Array, RuleSet, ShapedArray, literal
-from tangrad.extend.lax import broadcast_in_dim_p, conj_p, mul_p, pad_p, real_p
+from tangrad.extend.lax import broadcast_in_dim_p, conj_p, mul_p, pad_p
 from tangrad.typing import Dimensions, Value, Values
 
 if TYPE_CHECKING:
@@ -53,24 +53,21 @@ def _fft(ct: Value, operand: ShapedArray, *, fft_type: FftType, fft_lengths: Dim
 
 
 def _from_half(ct: Value, lengths: Dimensions) -> Array:
-    rest = lengths[-1] - ct.aval.shape[-1]
-    config = ((0, 0, 0),) * (ct.aval.ndim - 1) + ((0, rest, 0),)
-    whole = pad_p.bind(ct, literal(0, ct.aval.dtype), padding_config=config)
-    return real_p.bind(fft_p.bind(whole, fft_type=FftType.FFT, fft_lengths=lengths))
+    half = mul_p.bind(conj_p.bind(ct), _weights(ct.aval, lengths, point_count(lengths), 0.5))
+    return fft_p.bind(half, fft_type=FftType.IRFFT, fft_lengths=lengths)
 
 
 def _to_half(ct: Value, lengths: Dimensions) -> Array:
     half = conj_p.bind(fft_p.bind(ct, fft_type=FftType.RFFT, fft_lengths=lengths))
-    return mul_p.bind(half, _weights(half.aval, lengths))
+    return mul_p.bind(half, _weights(half.aval, lengths, 1 / max(point_count(lengths), 1), 2))
 
 
-def _weights(aval: ShapedArray, lengths: Dimensions) -> Array:
-    """μ / N, for each element of a half."""
-    scale = 1 / point_count(lengths)
+def _weights(aval: ShapedArray, lengths: Dimensions, scale: float, between: float) -> Array:
+    """`scale` for each element of a half, `between` times as much for those that have a mirror image."""
     middle = 1 - lengths[-1] % 2  # whether there is an element at n / 2, which is its own mirror image
     inner = aval.shape[-1] - 1 - middle
-    twos = broadcast_in_dim_p.bind(literal(2 * scale, aval.dtype), shape=(inner,), broadcast_dimensions=())
-    weights = pad_p.bind(twos, literal(scale, aval.dtype), padding_config=((1, middle, 0),))
+    doubles = broadcast_in_dim_p.bind(literal(between * scale, aval.dtype), shape=(inner,), broadcast_dimensions=())
+    weights = pad_p.bind(doubles, literal(scale, aval.dtype), padding_config=((1, middle, 0),))
     return broadcast_in_dim_p.bind(weights, shape=aval.shape, broadcast_dimensions=(aval.ndim - 1,))
 
 
