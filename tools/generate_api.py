@@ -85,25 +85,29 @@ def usual_distributions() -> list[str]:
 
 
 def _table(name: str, comment: str, table: dict[str, list[str]]) -> str:
-    lines = [f"{name}: dict[str, str] = {{  # {comment}"]
-    for distribution, names in table.items():
+    return "\n".join([f"{name}: dict[str, str] = {{  # {comment}", *_rows(table, 4), "}"])
+
+
+def _rows(table: dict[str, list[str]], indent: int) -> list[str]:
+    """Rows of a dictionary from strings to joined strings, as the formatter has them."""
+    lines, space = [], " " * indent
+    for key, names in table.items():
         joined = " ".join(names)
-        wrapped = textwrap.wrap(joined, 109, break_long_words=False, break_on_hyphens=False)
-        if len(joined) <= 110:  # the formatter joins what fits into a line of 120
+        wrapped = textwrap.wrap(joined, 113 - indent, break_long_words=False, break_on_hyphens=False)
+        if len(joined) <= 114 - indent:  # the formatter joins what fits into a line of 120
             wrapped = [joined]
-        if len(wrapped) == 1 and len(distribution) + len(wrapped[0]) <= 108:
-            lines.append(f'    "{distribution}": "{wrapped[0]}",')
+        if len(wrapped) == 1 and len(key) + len(wrapped[0]) <= 112 - indent:
+            lines.append(f'{space}"{key}": "{wrapped[0]}",')
             continue
-        lines.append(f'    "{distribution}": (')
-        lines += [f'        "{line} "' for line in wrapped[:-1]]
-        lines += [f'        "{wrapped[-1]}"', "    ),"]
-    return "\n".join([*lines, "}"])
+        lines.append(f'{space}"{key}": (')
+        lines += [f'{space}    "{line} "' for line in wrapped[:-1]]
+        lines += [f'{space}    "{wrapped[-1]}"', f"{space}),"]
+    return lines
 
 
 def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
     """Return the text of the catalogue's data file."""
     tables = (
-        ("PUBLIC_NAMES", "distribution: public names", names_by_distribution(parts, "tangrad.api")),
         ("MODULES", "distribution: the tops of its tree", tops(modules)),
         ("FAMILIES", "distribution: families of primitives", names_by_distribution(parts, "tangrad.primitives")),
         ("RULE_KINDS", "distribution: rule kinds", names_by_distribution(parts, "tangrad.rule_kinds")),
@@ -118,7 +122,20 @@ def catalogue(parts: list[Distribution], modules: dict[str, str]) -> str:
         ("COMMANDS", "distribution: commands of `tangrad`", names_by_distribution(parts, "tangrad.commands")),
         ("USUAL", "distribution: those that it brings", {"tangrad": usual_distributions()}),
     )
-    return CATALOGUE_HEAD + "\n" + "\n\n".join(_table(*table) for table in tables) + "\n"
+    public = _public_table(names_by_distribution(parts, "tangrad.api"))
+    return CATALOGUE_HEAD + "\n" + "\n\n".join([public, *(_table(*table) for table in tables)]) + "\n"
+
+
+def _public_table(table: dict[str, list[str]]) -> str:
+    """The public names of each distribution, by the module that they are in: its name stands once."""
+    lines = ["PUBLIC: dict[str, dict[str, str]] = {  # distribution: module: public names"]
+    for distribution, names in table.items():
+        by_module: dict[str, list[str]] = defaultdict(list)
+        for name in names:
+            module, _, leaf = name.rpartition(".")
+            by_module[module].append(leaf)
+        lines += [f'    "{distribution}": {{', *_rows(by_module, 8), "    },"]
+    return "\n".join([*lines, "}"])
 
 
 def stub(
@@ -131,8 +148,8 @@ def stub(
     made = {name: made[value] for name, value in names.items() if value in made} if made else {}
     functions = "".join(_made_function(name, beside(one[0], names), one[1]) for name, one in sorted(made.items()))
     exported, names = sorted({*names, *submodules}), {name: names[name] for name in names.keys() - made.keys()}
-    lines = [f"from {package} import {leaf} as {leaf}" for leaf in sorted(submodules) if leaf not in names]
-    lines += _grouped([import_line(name, value) for name, value in sorted(names.items())])
+    imports = [import_line(leaf, f"{package}.{leaf}") for leaf in sorted(submodules) if leaf not in names]
+    lines = _grouped([*imports, *(import_line(name, value) for name, value in sorted(names.items()))])
     lines += [line.rstrip() for line in type_imports(functions) if line.split()[-1] not in names]
     listing = ", ".join([f'"{name}"' for name in exported])  # on one line: stubs are a good part of a small install
     version = "\n\n__version__: str" if package == "tangrad" else ""
@@ -147,22 +164,21 @@ def _made_function(name: str, signature: str, summary: str) -> str:
 
 
 def _grouped(lines: Iterable[str]) -> list[str]:
-    """Imports of several names from one module as one statement: half the text, which every installation carries."""
+    """Imports of several names from one module as one line, each name once, since `__all__` hands it on.
+
+    >>> _grouped(["from m import b as b", "from m import c as d"])
+    ['from m import b, c as d']
+    """
     names: dict[str, list[str]] = {}
     others = []
     for line in lines:
         module, found, name = line.partition(" import ")
         if found and "\n" not in line:
-            names.setdefault(module, []).append(name)
+            inner, _, public = name.partition(" as ")
+            names.setdefault(module, []).append(public if public == inner else name)
         else:
             others.append(line)
-    statements = [
-        f"{module} import {these[0]}"
-        if len(these) == 1
-        else f"{module} import (\n    {f',{chr(10)}    '.join(these)},\n)"
-        for module, these in names.items()
-    ]
-    return statements + others
+    return [f"{module} import {', '.join(these)}" for module, these in names.items()] + others
 
 
 def door_names(path: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
+from tangrad._console.explanations.catalogue import PUBLIC_NAMES
 from tangrad._core.composition.hook_names import ARGUMENTS
 from tangrad.core.tools import rule_kinds
 from tools.docs import extension, reference, tables

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import tangrad.numpy
-from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
+from tangrad._console.explanations.catalogue import PUBLIC_NAMES
 from tangrad._core.composition.attributes import ATTRIBUTES_GROUP
 from tangrad.core import Array, composition
 from tools.docs import extension

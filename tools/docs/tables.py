@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tangrad._compat.settings import NAMES, Alias, Fixed
-from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES
+from tangrad._console.explanations.catalogue import PUBLIC_NAMES
 from tangrad._console.report.surroundings import _OTHER_VARIABLES
 from tangrad._core.kernel.all_settings import usable_settings
 from tools import array_api, metadata

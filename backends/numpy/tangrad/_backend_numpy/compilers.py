@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
-
-from typing_extensions import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tangrad import errors
 from tangrad._backend_numpy.functions import FRESH

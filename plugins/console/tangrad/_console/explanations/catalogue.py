@@ -13,11 +13,16 @@ from tangrad._console.explanations.catalogue_data import BACKENDS as BACKENDS
 from tangrad._console.explanations.catalogue_data import COMMANDS as COMMANDS
 from tangrad._console.explanations.catalogue_data import FAMILIES as FAMILIES
 from tangrad._console.explanations.catalogue_data import MODULES as MODULES
-from tangrad._console.explanations.catalogue_data import PUBLIC_NAMES as PUBLIC_NAMES
+from tangrad._console.explanations.catalogue_data import PUBLIC
 from tangrad._console.explanations.catalogue_data import RULE_KINDS as RULE_KINDS
 from tangrad._console.explanations.catalogue_data import SETTING_NAMES as SETTING_NAMES
 from tangrad._console.explanations.catalogue_data import SETTINGS as SETTINGS
 from tangrad._console.explanations.catalogue_data import USUAL as USUAL
+
+PUBLIC_NAMES = {
+    distribution: " ".join([f"{module}.{name}".strip(".") for module in names for name in names[module].split()])
+    for distribution, names in PUBLIC.items()
+}
 
 
 def owner_in(table: Mapping[str, str], name: str) -> str | None:
