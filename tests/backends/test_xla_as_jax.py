@@ -193,11 +193,16 @@ CASES = {
         [(2, 4), (2, 4), (2, 4), TALL],
         GPUS,
     ),
+    "tridiagonal_solve, perturbed": (
+        lambda api, *args: api.lax.linalg.tridiagonal_solve(*args, perturb_singular=True),
+        [(2, 4), (2, 4), (2, 4), TALL],
+        GPUS,
+    ),
     "cholesky_update": (lambda api, m, v: api.lax.linalg.cholesky_update(m, v), [(4, 4), (4,)], ALL),
     "fft": (lambda api, x: api.numpy.fft.rfft(x), [(3, 8)], ALL),
     "top_k": (lambda api, x: api.lax.top_k(x, 3), [(3, 8)], ALL),
 }
-REAL_ALONE = ("cholesky_update", "fft", "top_k", "tridiagonal_solve")
+REAL_ALONE = ("cholesky_update", "fft", "top_k", "tridiagonal_solve", "tridiagonal_solve, perturbed")
 ROWS = [
     (name, dtype, platform)
     for name, (_, _, platforms) in CASES.items()

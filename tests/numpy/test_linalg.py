@@ -157,6 +157,17 @@ def test_nan_stays_with_its_matrix(on):
         assert np.isfinite(good).all() and np.isnan(bad).all(), function
 
 
+@pytest.mark.parametrize("shape", [(20_000, 2), (2, 20_000)])
+def test_the_gradient_of_pinv_makes_no_square_of_the_longer_side(on, shape):
+    gradient = tangrad.grad(lambda x: (tnp.linalg.pinv(x) * np.ones(shape[::-1], np.float32)).sum())
+    texts = str(tangrad.make_jaxpr(gradient)(np.ones(shape, np.float32)))
+    assert "[20000,20000]" not in texts and "20000" in texts
+    x = 3 * np.eye(9)[:, :2] + reference.normal((9, 2), "float64", 4)
+    x = x if shape[0] > shape[1] else x.T
+    with enable_x64(True):
+        reference.check_finite_differences(lambda x: tnp.linalg.pinv(x) ** 2, (x,))
+
+
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])
 def test_the_derivative_of_determinants_of_any_rank(on, rank):
     x = np.diag(np.float32([2, 3, 5][:rank] + [0] * (3 - rank)))

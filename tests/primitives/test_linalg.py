@@ -220,3 +220,39 @@ def test_the_public_module():
     assert linalg.cholesky is lax.linalg.cholesky
     assert {"cholesky", "cholesky_update", "triangular_solve"} <= set(dir(linalg))
     assert_same(linalg.cholesky(4 * A), 2 * A)
+
+
+# --- tridiagonal systems that are singular -------------------------------------------------------------------------
+
+SINGULAR = {
+    "zero": ([0, 0, 0], [0, 0, 0], [0, 0, 0]),
+    "of rank 1": ([0, 1], [1, 3], [3, 0]),
+    "a batch, one of them regular": ([[0, 1, 1], [0, 1, -6]], [[0, 0, 0], [1, -1, 5]], [[0, 0, 0], [2, 1, 0]]),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", SINGULAR)
+def test_tridiagonal_systems_with_perturbed_pivots(on, name, dtype):
+    with enable_x64(True), jax.enable_x64(True):
+        diagonals = [np.array(x, dtype) for x in SINGULAR[name]]
+        right = np.arange(1, 1 + 2 * diagonals[0].size, dtype=dtype).reshape(*diagonals[0].shape, 2)
+        found = np.asarray(lax.linalg.tridiagonal_solve(*diagonals, right, perturb_singular=True))
+        assert np.isfinite(found).all()
+        expected = np.asarray(jax.lax.linalg.tridiagonal_solve(*diagonals, right, perturb_singular=True))
+        np.testing.assert_allclose(abs(found), abs(expected), rtol=1e-5)  # 0 and -0 are moved apart
+        plain = np.asarray(lax.linalg.tridiagonal_solve(*diagonals, right))
+        assert not np.isfinite(plain.reshape(-1, *plain.shape[-2:])[0]).all()
+
+
+def test_perturbed_tridiagonal_systems_are_differentiated_and_mapped(on):
+    dl, d, du, b = draw("float32", 4), draw("float32", 4, seed=1) + 3, draw("float32", 4, seed=2), draw("float32", 4, 2)
+    solve = lambda *args: lax.linalg.tridiagonal_solve(*args, perturb_singular=True)
+    ours, plain = [
+        tangrad.grad(lambda *args, function=function: function(*args).sum(), (0, 1, 2, 3))(dl, d, du, b)
+        for function in (solve, lax.linalg.tridiagonal_solve)
+    ]
+    for found, expected in zip(ours, plain, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+    many = tangrad.vmap(solve, (None, None, None, 0))(dl, d, du, np.stack([b, 2 * b]))
+    np.testing.assert_allclose(many[1], 2 * solve(dl, d, du, b), rtol=1e-5)

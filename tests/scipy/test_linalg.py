@@ -64,6 +64,7 @@ def test_derivatives_agree_with_finite_differences(name):
 
 X, Y, C = regular("float64"), regular("float64", 4, 1), reference.normal((3, 4), "float64", 2)
 S = X + X.T
+BATCH = np.stack([X, X @ X + 1])
 
 AGREE = {
     "hessenberg": lambda api: api.hessenberg(X, calc_q=True),
@@ -75,6 +76,10 @@ AGREE = {
     "funm": lambda api: api.funm(X, lambda x: x**3),
     "sylvester": lambda api: api.solve_sylvester(X, Y, C),
     "sylvester, complex": lambda api: api.solve_sylvester(X + 1j * S, Y, C),
+    "sylvester, batches": lambda api: [
+        api.solve_sylvester(BATCH, Y, C),
+        api.solve_sylvester(X, Y, reference.normal((2, 3, 4), "float64", 7)),
+    ],
     "lu": lambda api: api.lu(C),
     "lu, permuted": lambda api: api.lu(C.T, permute_l=True),
     "lu_factor": lambda api: api.lu_factor(X),
@@ -92,6 +97,11 @@ AGREE = {
         api.qr_multiply(C + 1j * Y[:3], X + 1j * S, mode, conjugate=conjugate)
         for mode in ("left", "right")
         for conjugate in (False, True)
+    ],
+    "qr_multiply, batches": lambda api: [
+        api.qr_multiply(BATCH, other, mode, pivoting)
+        for pivoting in (False, True)
+        for other, mode in ((X, "right"), (BATCH[:, :2, :3], "right"), (BATCH, "left"), (Y[0, :3], "right"))
     ],
     "polar": lambda api: api.polar(X),
     "polar, left": lambda api: api.polar(C, side="left"),

@@ -57,6 +57,7 @@ DIFFERENTIABLE = {
     },
     "fftconvolve along an axis": (lambda api, x: api.signal.fftconvolve(x, WAVES[:1, :4], axes=1), WAVES),
     "detrend": (lambda api, x: api.signal.detrend(x, bp=[7, 20]), WAVES),
+    "detrend, short parts": (lambda api, x: api.signal.detrend(x, bp=[1, 3, 6]), WAVES),
     "detrend, constant": (lambda api, x: api.signal.detrend(x, 0, "constant"), WAVES),
     "welch": (lambda api, x: api.signal.welch(x, 2.0, nperseg=16)[1], WAVES),
     "welch, median": (

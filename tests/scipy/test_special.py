@@ -66,7 +66,7 @@ VALUES = {
         np.array([0, 1, 2, 3, 10, 1, 4, 50, 1, 2]),
         np.array([0.5, 0.3, 0.0, 1.0, 1.1, 30.0, 2.0, 0.7, 0.0, 0.999]),
     ),
-    "sici": (np.append(LINE, [INFINITE, 1e4]),),
+    "sici": (np.append(LINE, [INFINITE, -INFINITE, 1e4]),),
     "spence": (np.append(RAY, [-1.0]),),
     "gamma": (np.append(LINE[2:], [-0.0, 170.0, 171.7, 0.5]),),
     "gammaln": (LINE,),
@@ -259,11 +259,30 @@ def test_bessel_functions_of_several_orders(on):
         agree(special.bessel_jn(z, v=4), np.stack([scipy_special.jv(k, z) for k in range(5)]), 1e-12)
 
 
+def test_series_run_without_jit(on):
+    names = ("expi", "exp1", "sici", "fresnel", "i0", "owens_t", "expn", "hyp2f1", "gammainc", "zeta")
+    with tangrad.disable_jit():
+        found = [getattr(special, name)(*[np.float32(x[:3]) for x in VALUES[name]]) for name in names]
+    for one, name in zip(found, names, strict=True):
+        same = getattr(special, name)(*[np.float32(x[:3]) for x in VALUES[name]])
+        tangrad.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), one, same)
+    n, m, angle = np.array([2, 3]), np.array([1, 0]), np.float32([0.5, 2])
+    with tangrad.disable_jit():
+        found = special.sph_harm_y(n, m, angle, angle)
+    np.testing.assert_allclose(found, special.sph_harm_y(n, m, angle, angle), rtol=1e-5)
+
+
+def test_the_poles_of_the_complex_gamma_function(on):
+    found = np.asarray(special.gamma(np.array([0, -1, -5, -0.5], "complex64")))
+    assert np.isnan(found[:3].real).all() and np.isnan(found[:3].imag).all() and np.isfinite(found[3])
+
+
 def test_spherical_harmonics(on):
     n, m = [np.array(x) for x in zip(*[(n, m) for n in range(5) for m in range(-5, 6)])]
     theta, phi = np.linspace(0, np.pi, len(n)), np.linspace(-4, 9, len(n))
     with enable_x64(True):
-        agree(special.sph_harm_y(n, m, theta, phi), scipy_special.sph_harm_y(n, m, theta, phi), 1e-12)
+        for polar in (theta, theta - 2):
+            agree(special.sph_harm_y(n, m, polar, phi), scipy_special.sph_harm_y(n, m, polar, phi), 1e-12)
         assert special.sph_harm_y(n[:, None], 1, 0.3, phi, n_max=4).shape == (len(n), len(n))
 
 

@@ -158,6 +158,12 @@ def tridiagonal_solve(dl: Tensor, d: Tensor, du: Tensor, b: Tensor) -> Tensor:
     return torch.stack(right, -2) if right else b.clone()
 
 
+def of_tridiagonals(call: Call, *, perturb_singular: bool) -> Operation:
+    if perturb_singular:
+        raise call.lacks("torch moves no pivots away from 0")
+    return tridiagonal_solve
+
+
 def qr(call: Call, *, pivoting: bool, full_matrices: bool) -> Operations:
     if pivoting:
         raise call.lacks("torch has no QR decomposition with pivoting")
@@ -220,7 +226,7 @@ lower = rules(
     "linalg",
     {"cholesky": same(cholesky), "cholesky_update": same(cholesky_update), "triangular_solve": triangular_solve},
 )
-systems = rules("systems", {"tridiagonal_solve": same(tridiagonal_solve)})
+systems = rules("systems", {"tridiagonal_solve": of_tridiagonals})
 decompositions = rules(
     "decompositions",
     {

@@ -156,8 +156,8 @@ def qr_multiply(
     """The product of Q and another matrix, and R, without making Q, for a = Q R.
 
     Args:
-        a: an array (m, n).
-        c: an array: (k, m) for C Q, (min(m, n), k) for Q C; or a vector, which stands for one row or column.
+        a: an array (..., m, n).
+        c: an array: (..., k, m) for C Q, (..., min(m, n), k) for Q C; or a vector, which stands for one row or column.
         mode: "right" for C Q, "left" for Q C.
         pivoting: as for `qr`.
         conjugate: whether to take the complex conjugate of Q.
@@ -178,7 +178,7 @@ def qr_multiply(
     matrix, other = inexact_matrix("qr_multiply", a), inexact_matrix("qr_multiply", c)
     dtype = dtypes.result_type(matrix, other)
     matrix, other = matrix.astype(dtype), other.astype(dtype)
-    rows, columns = matrix.shape
+    rows, columns = matrix.shape[-2:]
     least = min(rows, columns)
     is_vector = other.ndim == 1
     if is_vector:
@@ -187,15 +187,18 @@ def qr_multiply(
     if other.shape[-1 if mode == "right" else -2] != expected:
         side = "columns" if mode == "right" else "rows"
         raise ValueError(f"qr_multiply: c must have {expected} {side}, got shape {other.shape}")
+    batch = lax.broadcast_shapes(matrix.shape[:-2], other.shape[:-2])
+    matrix, other = [broadcast_to(x, (*batch, *x.shape[-2:])) for x in (matrix, other)]
     packed, taus, *order = (geqp3_p if pivoting else geqrf_p).bind(matrix)
     if conjugate:
         other = other.conj()
     if mode == "right":
-        out = lax.ormqr(packed[:, :least], taus, other, left=False)[:, :least]
+        out = lax.ormqr(packed[..., :least], taus, other, left=False)[..., :least]
     else:
-        out = lax.ormqr(packed[:, :least], taus, pad(other, ((0, rows - least), (0, 0))))
+        longer = pad(other, (*[(0, 0)] * len(batch), (0, rows - least), (0, 0)))
+        out = lax.ormqr(packed[..., :least], taus, longer)
     out = out.conj() if conjugate else out
-    return (out.ravel() if is_vector else out), triu(packed[:least]), *order
+    return (out.squeeze(-2 if mode == "right" else -1) if is_vector else out), triu(packed[..., :least, :]), *order
 
 
 @overload

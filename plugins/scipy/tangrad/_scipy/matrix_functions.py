@@ -15,6 +15,8 @@ from tangrad.extend.numpy import abs as absolute
 from tangrad.extend.numpy import (
     arange,
     asarray,
+    broadcast_shape,
+    broadcast_to,
     ceil,
     concatenate,
     diagonal,
@@ -274,14 +276,14 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
     """The X with A X + X B = C: Bartels and Stewart's algorithm, 1972.
 
     Args:
-        A: an array (m, m).
-        B: an array (n, n).
-        C: an array (m, n).
+        A: an array (..., m, m).
+        B: an array (..., n, n).
+        C: an array (..., m, n).
         method: "schur" or "eigen"; here it is always the Schur forms that are computed.
         tol: of jax; has no effect.
 
     Returns:
-        An array (m, n), complex if one of the three is; infinite or NaN where A and -B have an eigenvalue in common.
+        An array (..., m, n), complex if one of the three is; infinite or NaN where A and -B have a common eigenvalue.
 
     Raises:
         ValueError: for matrices that are not square, shapes that do not fit, and another method.
@@ -294,20 +296,24 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
     """
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
-    first, second = _single("solve_sylvester", A), _single("solve_sylvester", B)
+    first, second = square_matrix("solve_sylvester", A, "A"), square_matrix("solve_sylvester", B, "B")
     right = inexact_matrix("solve_sylvester", C)
-    if right.shape != (first.shape[0], second.shape[0]):
-        raise ValueError(f"solve_sylvester: C must have shape {(first.shape[0], second.shape[0])}, got {right.shape}")
+    sizes = (first.shape[-1], second.shape[-1])
+    if right.shape[-2:] != sizes:
+        raise ValueError(f"solve_sylvester: C must have shape {sizes}, or be a batch of them, got {right.shape}")
+    batch = broadcast_shape("solve_sylvester", [x.shape[:-2] for x in (first, second, right)])
+    first, second, right = [broadcast_to(x, (*batch, *x.shape[-2:])) for x in (first, second, right)]
     dtype = dtypes.result_type(first, second, right)
     (left, u), (below, v) = schur(first.astype(dtype), "complex"), schur(second.astype(dtype), "complex")
     right = matmul(matmul(swapaxes(u, -1, -2).conj(), complex_of(right.astype(dtype))), v)
 
     def column(k: Array, found: Array) -> Array:
         """(R + s_kk) y_k = f_k - Y s_k."""
-        target = right[:, k] - matmul(found, where(arange(second.shape[0]) < k, below[:, k], 0))
-        system = left + below[k, k] * eye(left.shape[0], dtype=left.dtype)
-        return found.at[:, k].set(triangular_solve(system, target[:, None], left_side=True)[:, 0])
+        known = where(arange(sizes[1]) < k, below[..., k], 0)[..., None]
+        system = left + below[..., k, k, None, None] * eye(sizes[0], dtype=left.dtype)
+        target = right[..., k, None] - matmul(found, known)
+        return found.at[..., k].set(triangular_solve(system, target, left_side=True)[..., 0])
 
-    found = fori_loop(0, second.shape[0], column, zeros_like(right))
+    found = fori_loop(0, sizes[1], column, zeros_like(right))
     result = matmul(matmul(u, found), swapaxes(v, -1, -2).conj())
     return result if dtypes.issubdtype(dtype, np.complexfloating) else result.real

@@ -94,7 +94,7 @@ def detrend(
 def _without_line(x: Any) -> Any:
     """Along the last axis. About their means, slope and height of the line do not depend on each other."""
     place = np.arange(x.shape[-1]) - 0.5 * (x.shape[-1] - 1)
-    squares = max(float((place**2).sum()), 1.0)
+    squares = float((place**2).sum()) or 1.0  # 0 of one element, 0.5 of two
     place = tnp.asarray(place, x.real.dtype)
     slope = (x * place).sum(-1, keepdims=True) / squares
     return x - x.mean(-1, keepdims=True) - slope * place

@@ -28,8 +28,16 @@ def solve(a: Array, b: Array) -> Array:
     return triangular_solve(factors, below, True, False, False, False, False)
 
 
-def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array) -> Array:
-    """The solutions; NaN where a matrix is singular."""
+def _away_from_zero(pivot: Array, row: Array, step: Array, tiny: float) -> Array:
+    """The pivots, moved by steps that double until no row overflows when it is divided by them."""
+    step, largest = np.copysign(step, pivot.real), np.abs(row).max(-1)
+    while (low := (pivot == 0) | (largest * tiny > np.abs(pivot))).any():
+        pivot, step = np.where(low, pivot + step, pivot), 2 * step
+    return pivot
+
+
+def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array, *, perturbed: bool) -> Array:
+    """The solutions; NaN where a matrix is singular, unless pivots are `perturbed`."""
     size = d.shape[-1]
     if b.size == 0:
         return b.copy()
@@ -53,11 +61,16 @@ def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array) -> Array:
         chosen = swap[..., None]
         right[..., k, :] = np.where(chosen, y, x)
         right[..., k + 1, :] = np.where(chosen, x, y) - factor[..., None] * right[..., k, :]
+    if perturbed:
+        limits = np.finfo(b.dtype)
+        step = np.maximum(limits.eps * np.abs([diagonal, above, second]).max((0, -1)), limits.tiny)
     for k in range(size - 1, -1, -1):
         if k + 1 < size:
             right[..., k, :] -= above[..., k, None] * right[..., k + 1, :]
         if k + 2 < size:
             right[..., k, :] -= second[..., k, None] * right[..., k + 2, :]
+        if perturbed:
+            diagonal[..., k] = _away_from_zero(diagonal[..., k], right[..., k, :], step, limits.tiny)
         right[..., k, :] /= diagonal[..., k, None]
     singular = (diagonal == 0).any(-1)
     return np.where(singular[..., None, None], nan_like(right.dtype), right) if singular.any() else right

@@ -126,5 +126,5 @@ def _determinant(ctx: Lowering) -> Callable[..., np.ndarray]:
 
 
 @kernel(lower, p.tridiagonal_solve_p, nature=FRESH)
-def _tridiagonal_solve(ctx: Lowering) -> Callable[..., np.ndarray]:
-    return tridiagonal_solve
+def _tridiagonal_solve(ctx: Lowering, *, perturb_singular: bool) -> Callable[..., np.ndarray]:
+    return partial(tridiagonal_solve, perturbed=perturb_singular)

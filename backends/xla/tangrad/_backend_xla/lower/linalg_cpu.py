@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tangrad._backend_xla import jaxlib_calls
 from tangrad._backend_xla import matrices as d
 from tangrad._backend_xla.helpers import full
 from tangrad._backend_xla.library_functions import character, lapack_name
@@ -173,10 +174,15 @@ def _hessenberg(ctx: FunctionContext, a: IrValue) -> tuple[IrValue, ...]:
 
 
 @systems.rule(lax.tridiagonal_solve_p)
-def _tridiagonal_solve(ctx: FunctionContext, dl: IrValue, d_: IrValue, du: IrValue, b: IrValue) -> IrValue:
+def _tridiagonal_solve(
+    ctx: FunctionContext, dl: IrValue, d_: IrValue, du: IrValue, b: IrValue, *, perturb_singular: bool
+) -> IrValue:
     aval = ctx.out_aval
     if 0 in aval.shape:
         return b
+    if perturb_singular:
+        jaxlib_calls.register_lapack()
+        return call_matrices(ctx, "tridiagonal_solve_perturbed_ffi", [aval], [dl, d_, du, b], None)[0]
     avals = [*ctx.in_avals, d.info_of(aval)]
     *_, out, info = call_matrices(ctx, _name(ctx, "gtsv"), avals, [dl, d_, du, b], {0: 0, 1: 1, 2: 2, 3: 3})
     return where_succeeded(ctx, info, avals[-1], out, aval)

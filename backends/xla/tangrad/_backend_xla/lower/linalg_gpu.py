@@ -188,10 +188,16 @@ def _eig(
 # --- systems -------------------------------------------------------------------------------------------------------
 
 
-def _tridiagonal_solve(ctx: FunctionContext, dl: IrValue, diagonal: IrValue, du: IrValue, b: IrValue) -> IrValue:
+def _tridiagonal_solve(
+    ctx: FunctionContext, dl: IrValue, diagonal: IrValue, du: IrValue, b: IrValue, *, perturb_singular: bool
+) -> IrValue:
     if 0 in ctx.out_aval.shape:
         return b
-    (out,) = call_matrices(ctx, library_name(ctx, "sparse_gtsv2_ffi"), [ctx.out_aval], [dl, diagonal, du, b], {0: 3})
+    if perturb_singular:
+        name, aliases = library_name(ctx, "_tridiagonal_solve_perturbed"), {}
+    else:
+        name, aliases = library_name(ctx, "sparse_gtsv2_ffi"), {0: 3}
+    (out,) = call_matrices(ctx, name, [ctx.out_aval], [dl, diagonal, du, b], aliases)
     return out
 
 

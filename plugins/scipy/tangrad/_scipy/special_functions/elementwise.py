@@ -10,6 +10,7 @@ import numpy as np
 from tangrad.core import Array, dtypes
 from tangrad.extend.custom_rules import custom_jvp
 from tangrad.extend.lax import fori_loop, while_loop
+from tangrad.extend.numpy import asarray
 
 if TYPE_CHECKING:
     from tangrad.typing import ArrayLike, Value
@@ -55,7 +56,7 @@ def sum_of_terms(count: int, step: Callable[[Array, Array], tuple[Array, Array]]
 
     def body(k: Array, carry: tuple[Array, ...]) -> tuple[Array, Array]:
         state, total = carry
-        state, term = step(k.astype(total.dtype), state)
+        state, term = step(asarray(k, total.dtype), state)
         return state, total + term
 
     return fori_loop(1, count + 1, body, (first, total))[1]
@@ -63,7 +64,7 @@ def sum_of_terms(count: int, step: Callable[[Array, Array], tuple[Array, Array]]
 
 def backward(count: int, step: Callable[[Array, Array], Array], start: Array) -> Array:
     """A continued fraction from its tail: `step(k, tail)` for k = count, …, 1."""
-    return fori_loop(0, count, lambda i, tail: step((count - i).astype(tail.real.dtype), tail), start)
+    return fori_loop(0, count, lambda i, tail: step(asarray(count - i, tail.real.dtype), tail), start)
 
 
 def until_small(

@@ -178,7 +178,7 @@ def _sici(x: Array) -> Array:
     si = tnp.where(near, sine, 0.5 * math.pi + integral.imag)
     ci = tnp.where(near, cosine, -integral.real)
     si = tnp.where(tnp.isinf(x), 0.5 * math.pi, si)
-    ci = tnp.where(tnp.isinf(x), 0.0, ci)
+    ci = tnp.where(tnp.isinf(x), tnp.where(x < 0, math.nan, 0.0), ci)
     value = complex_of(tnp.where(x < 0, -si, si), ci)
     return tnp.where(tnp.isnan(x), complex_of(x, x), value)
 
@@ -202,7 +202,7 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
         x: an array or number, real; integers become floats.
 
     Returns:
-        Two arrays of the shape of `x`. Below 0 the second is the real part, Ci(-x).
+        Two arrays of the shape of `x`. Below 0 the second is the real part, Ci(-x); NaN at -∞, as SciPy has it.
 
     Raises:
         TypeError: for complex numbers.

@@ -114,11 +114,13 @@ def _real_gamma(x: ArrayLike) -> Array:
     return sign_of_gamma(stop_gradient(x)) * tnp.exp(p.lgamma_p.bind(x))
 
 
-@defined(4.0, gives="6.0000", weak="never", complex_too=True, returns="NaN at -1, -2, …")
+@defined(4.0, gives="6.0000", weak="never", complex_too=True, returns="NaN at -1, -2, …; of complex numbers at 0, too")
 def gamma(x: ArrayLike) -> Array:
     """The gamma function."""
     if is_complex(x):
-        return tnp.exp(_complex_loggamma(x))
+        real = tnp.real(x)
+        pole = (tnp.imag(x) == 0) & (real <= 0) & (real == tnp.floor(real))
+        return tnp.where(pole, complex(math.nan, math.nan), tnp.exp(_complex_loggamma(x)))
     return _real_gamma(x)
 
 

@@ -163,7 +163,7 @@ def sph_harm_y(
     Args:
         n: the degree, an array or number, integer, not negative.
         m: the order, an array or number, integer; 0 where its absolute value is above `n`.
-        theta: the polar angle in radians, from 0 to π.
+        theta: the polar angle in radians, from 0 to π; below 0, -theta is meant, as in SciPy.
         phi: the azimuth in radians.
         diff_n: must be None: `grad` has derivatives.
         n_max: the greatest degree; None: that of `n`, whose values must then be known.
@@ -198,7 +198,7 @@ def sph_harm_y(
 
 def _harmonics(degree: object, order: Array, polar: Array, azimuth: Array, limit: int) -> Array:
     size = abs(order)
-    value = _legendre(degree, size, polar, limit)
+    value = _legendre(degree, size, tnp.where(polar < 0, -polar, polar), limit)
     negative = (order < 0) & (size % 2 == 1)
     value = tnp.where(negative, -value, value)
     angle = stop_gradient(order).astype(polar.dtype) * azimuth
@@ -219,7 +219,7 @@ def _legendre(degree: object, order: Array, polar: ArrayLike, limit: int) -> Arr
 
     def climb(k: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         found, last, previous = carry
-        top = m + k.astype(sine.dtype)
+        top = m + tnp.asarray(k, sine.dtype)
         square, below = top * top, (top - 1) * (top - 1)
         spread = square - m * m
         scale = tnp.sqrt((4 * square - 1) / spread)

@@ -322,19 +322,30 @@ def _pseudoinverse(
     if type(tangent) is Zero:
         return out, Zero.of(out)
     turned, back = adjoint(out), adjoint(tangent)
-    left, right = product(a, out), product(out, a)
-    inner = e.neg(product(product(out, tangent), out))
-    rows = product(product(product(out, turned), back), e.sub(identity_like(left), left))
-    columns = product(product(product(e.sub(identity_like(right), right), back), turned), out)
-    return out, e.add(inner, e.add(rows, columns))
+    m, n = a.aval.shape[-2:]
+
+    def chain(x: Value, y: Value, z: Value) -> Value:
+        """x y z, through the smaller square: the other one is as long as the data of a least-squares problem."""
+        return product(product(x, y), z) if m >= n else product(x, product(y, z))
+
+    def less(x: Value) -> Value:
+        return e.sub(identity_like(x), x)
+
+    # The projections are made, which keeps a map and its adjoint nearest, unless they are far greater than the matrix.
+    rows, columns = chain(out, turned, back), chain(back, turned, out)
+    rows = e.sub(rows, chain(rows, a, out)) if m > 4 * n else product(rows, less(product(a, out)))
+    columns = e.sub(columns, chain(out, a, columns)) if n > 4 * m else product(less(product(out, a)), columns)
+    return out, e.add(e.neg(chain(out, tangent, out)), e.add(rows, columns))
 
 
 @systems_jvp.rule(tridiagonal_solve_p)
 @symbolic_zeros
-def _tridiagonal_solve(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, Value | Zero]:
+def _tridiagonal_solve(
+    primals: Values, tangents: tuple[Value | Zero, ...], **params: bool
+) -> tuple[Value, Value | Zero]:
     """T Ẋ = Ḃ - Ṫ X."""
     dl, d, du, _ = primals
-    out = tridiagonal_solve_p.bind(*primals)
+    out = tridiagonal_solve_p.bind(*primals, **params)
     right: Any = tangents[3]
     # Row i of T X is made of the rows i - 1, i and i + 1 of X.
     for tangent, offset in zip(tangents[:3], (1, 0, -1)):
@@ -342,7 +353,7 @@ def _tridiagonal_solve(primals: Values, tangents: tuple[Value | Zero, ...]) -> t
             moved = shifted(out, offset, out.aval.ndim - 2)
             weights = s.broadcast_in_dim(column(tangent), out.aval.shape, tuple(range(out.aval.ndim)))
             right = add_tangents(right, e.neg(e.mul(weights, moved)))
-    return out, tridiagonal_solve_p.bind(dl, d, du, instantiate(right))
+    return out, tridiagonal_solve_p.bind(dl, d, du, instantiate(right), **params)
 
 
 # --- cotangents: by the transposed system ---
@@ -362,8 +373,10 @@ def _solve_transposed(ct: Value, a: Value, b: Linear) -> tuple[Value | None, ...
 
 
 @systems_transpose.rule(tridiagonal_solve_p)
-def _tridiagonal_solve_transposed(ct: Value, dl: Value, d: Value, du: Value, b: Linear) -> tuple[Value | None, ...]:
+def _tridiagonal_solve_transposed(
+    ct: Value, dl: Value, d: Value, du: Value, b: Linear, **params: bool
+) -> tuple[Value | None, ...]:
     if any([is_linear(diagonal) for diagonal in (dl, d, du)]):
         raise TypeError("tridiagonal_solve is linear in b alone")
     last = d.aval.ndim - 1
-    return None, None, None, tridiagonal_solve_p.bind(shifted(du, 1, last), d, shifted(dl, -1, last), ct)
+    return None, None, None, tridiagonal_solve_p.bind(shifted(du, 1, last), d, shifted(dl, -1, last), ct, **params)

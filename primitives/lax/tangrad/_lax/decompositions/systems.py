@@ -150,7 +150,9 @@ def pseudoinverse_p(a: ShapedArray, rtol: ShapedArray, *, hermitian: bool) -> Sh
 
 
 @systems.primitive(name="tridiagonal_solve")
-def tridiagonal_solve_p(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray) -> ShapedArray:
+def tridiagonal_solve_p(
+    dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *, perturb_singular: bool
+) -> ShapedArray:
     """The X with T X = b, where T has the diagonals dl (its first element is not read), d, and du (nor its last)."""
     name = "tridiagonal_solve"
     operands = (("dl", dl), ("d", d), ("du", du), ("b", b))
@@ -169,7 +171,9 @@ def tridiagonal_solve_p(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: Sha
 # --- the public function ---
 
 
-def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) -> Array:
+def tridiagonal_solve(
+    dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
+) -> Array:
     """The solution X of T X = B, for a tridiagonal T.
 
     Args:
@@ -177,9 +181,11 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) 
         d: the diagonal, of shape (..., n).
         du: the diagonal above it, of shape (..., n); its last element is not read.
         b: an array of shape (..., n, k) and the same dtype.
+        perturb_singular: whether to move pivots away from 0 by about the precision of the numbers, so that the solution
+            is finite where T is singular: what inverse iteration for eigenvectors needs. Not on TPUs.
 
     Returns:
-        An array of the type of `b`; infinities and NaN where T is singular.
+        An array of the type of `b`; infinities and NaN where T is singular, without `perturb_singular`.
 
     Raises:
         TypeError: for dtypes that are not float32, float64, complex64 or complex128, or differ.
@@ -195,4 +201,4 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) 
     """
     name = "tridiagonal_solve"
     operands = [as_lax_operand(name, x, argument) for x, argument in ((dl, "dl"), (d, "d"), (du, "du"), (b, "b"))]
-    return tridiagonal_solve_p.bind(*operands)
+    return tridiagonal_solve_p.bind(*operands, perturb_singular=bool(perturb_singular))

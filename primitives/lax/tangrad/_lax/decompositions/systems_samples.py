@@ -22,6 +22,10 @@ NOT_FINITE = {"special": "whether what is zero hides NaN and infinities that it 
 TINY = {"special": "a pivot that is denormal some LAPACKs leave in its row: the product of the others is another"}
 SIGNS = {"special": "the signs of zeros differ between products of singular vectors"}
 REPEATED = {"sizes": "of repeated rows only the first few are independent: rounding makes the other singular values"}
+PERTURBED = {
+    "points": "at 0, 1 and -1 the matrix is singular: what its pivots are moved by is rounding",
+    "special": "how far NaN spreads differs between orders of elimination",
+}
 
 
 def samples() -> list[Sample]:
@@ -39,6 +43,7 @@ def samples() -> list[Sample]:
             _pseudoinverse(a, hermitian=True, enter=_hermitian),
             _tridiagonal((4,), 2, kind),
             _tridiagonal((2, 3), 1, kind),
+            _tridiagonal((4,), 1, kind, perturb_singular=True, without=PERTURBED),
         ]
     found.append(Sample(P["determinant"], (np.zeros((2, 0, 0), np.float32),)))
     # The derivative of a determinant where the matrix has no inverse.
@@ -70,6 +75,10 @@ def _pseudoinverse(x: np.ndarray, hermitian: bool = False, **options: Any) -> Sa
     return Sample(P["pseudoinverse"], (x, rtol), {"hermitian": hermitian}, **options)
 
 
-def _tridiagonal(lead: tuple[int, ...], columns: int, kind: str) -> Sample:
+def _tridiagonal(
+    lead: tuple[int, ...], columns: int, kind: str, *, perturb_singular: bool = False, **options: Any
+) -> Sample:
     dl, d, du = [draw(*lead, dtype=kind, seed=seed) for seed in (1, 2, 3)]
-    return Sample(P["tridiagonal_solve"], (dl, d + 3, du, draw(*lead, columns, dtype=kind, seed=4)), tolerance=NEAR)
+    right = draw(*lead, columns, dtype=kind, seed=4)
+    params = {"perturb_singular": perturb_singular}
+    return Sample(P["tridiagonal_solve"], (dl, d + 3, du, right), params, tolerance=NEAR, **options)
