@@ -132,7 +132,7 @@ def environments() -> dict[str, Path]:
             ours = [part.folder for part in distributions().values()]
             editable = [word for folder in (ROOT, *ours) for word in ("--editable", str(folder))]
             _uv(*target, "--no-deps", *[line for line in pins if not line.startswith("jax==")], *editable)
-            _uv(*target, "pluggy", "importlib-metadata")
+            _uv(*target, "pluggy", "importlib-metadata", "typing-extensions")
     stamp.write_text(made)
     return interpreters
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from tools.workspace import ROOT, Distribution, distributions
 
 # What making them imports beside ours: a build in an environment of its own asks for these.
-NEEDS = ("numpy>=2.0", "pluggy>=1.5", "importlib-metadata>=8; python_version < '3.12'")
+NEEDS = ("numpy>=2.0", "pluggy>=1.5", "typing-extensions>=4.12", "importlib-metadata>=8; python_version < '3.12'")
 RECORD = Path("build") / "stubs.state"
 
 

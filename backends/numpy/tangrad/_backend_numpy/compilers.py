@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from typing_extensions import Protocol
 
 from tangrad import errors
 from tangrad._backend_numpy.functions import FRESH

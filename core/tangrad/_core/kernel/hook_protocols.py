@@ -45,7 +45,8 @@ Implementations are called in the order of their distributions' names, then of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+
+from typing_extensions import Protocol
 
 from tangrad._core.composition.hooks import HookContext
 from tangrad._core.kernel.aval import AbstractValue
