@@ -49,6 +49,21 @@ def test_running_sums(dtype, backend):
     close(columns, numpy.stack([expected[: COUNT // 2]] * 2, 1), dtype)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_reductions_of_narrow_floats_are_rounded_once(dtype, axis, backend):
+    rng = numpy.random.default_rng(0)
+    terms = tnp.asarray(rng.uniform(0, 1 if dtype.endswith("16") else 0.02, (1001, 999)), dtype)
+    factors = tnp.asarray(1 + rng.choice([-0.125, 0.125], (1001, 999)) * (rng.random((1001, 999)) < 0.03), dtype)
+    for name, x in (("sum", terms), ("prod", factors)):
+        exact = getattr(numpy, name)(numpy.asarray(x).astype("float64"), axis)
+        digits = 2.0 ** (numpy.floor(numpy.log2(exact)) - tnp.finfo(dtype).nmant)
+        for reduce in (getattr(lax, f"reduce_{name}"), tangrad.jit(getattr(lax, f"reduce_{name}"), static_argnums=1)):
+            found = numpy.asarray(reduce(x, (axis,))).astype("float64")
+            normal = exact >= float(tnp.finfo(dtype).smallest_normal)
+            assert (abs(found - exact) <= digits * 0.51)[normal].all()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_running_log_sums(dtype, backend):
     x = tnp.zeros(COUNT, dtype)

@@ -11,6 +11,7 @@ from tangrad._backend_xla.dimension_values import SIZE, shape_value
 from tangrad._backend_xla.helpers import (
     accumulate,
     compare,
+    convert,
     extremum,
     fill_body,
     iota,
@@ -58,20 +59,37 @@ _OPERATIONS = {
 }
 
 
-def _reduction(combine: Body, identity: Identity) -> Rule:
+# Rounded at each step, sums of narrow floats lose most of their few digits, and CPUs convert at each step.
+_ROUNDED = (p.reduce_sum_p, p.reduce_prod_p)
+FLOAT32 = dtypes.as_dtype("float32")
+
+
+def _reduction(combine: Body, identity: Identity, is_rounded: bool) -> Rule:
+    """A reduction; where its steps are rounded, floats narrower than 32 bits are reduced in 32."""
+
     def rule(ctx: FunctionContext, x: IrValue, *, axes: tuple[int, ...]) -> IrValue:
-        out = ctx.out_aval
-        dtype = out.dtype
+        (aval,), out = ctx.in_avals, ctx.out_aval
+        is_wide = is_rounded and dtypes.issubdtype(out.dtype, np.floating) and dtypes.bit_width(out.dtype) < 32
+        dtype = FLOAT32 if is_wide else out.dtype
+        if is_wide:
+            x = convert(ctx, x, aval, aval.update(dtype=dtype))
 
         def body(inner: FunctionContext, a: IrValue, b: IrValue) -> Sequence[IrValue]:
             return combine(inner, a, b, dtype)
 
-        return reduce(ctx, body, [x], [scalar(ctx, identity(dtype), dtype)], axes, [out])[0]
+        made = out.update(dtype=dtype)
+        reduced = reduce(ctx, body, [x], [scalar(ctx, identity(dtype), dtype)], axes, [made])[0]
+        return convert(ctx, reduced, made, out) if is_wide else reduced
 
     return rule
 
 
-lower.table({primitive: _reduction(body, p.identities[primitive]) for primitive, body in _OPERATIONS.items()})
+lower.table(
+    {
+        primitive: _reduction(body, p.identities[primitive], primitive in _ROUNDED)
+        for primitive, body in _OPERATIONS.items()
+    }
+)
 
 
 def _position(direction: str, identity: Identity) -> Rule:
