@@ -1,10 +1,10 @@
 """Runs the tests of packages written for JAX, on JAX and on Tangrad: `python -m tools.packages [PACKAGE ...]`.
 
 `tools/packages.toml` lists the packages, which come from the index. Where a package ships no tests, they are taken from
-a checkout: PACKAGE_CHECKOUTS names the folder that the checkouts are in, each with its repository's name. Two
-environments are made in `build/packages`, with the same versions: one with JAX; one without it, where `import jax` is
-Tangrad's alias. What passes there is the measure of what passes here. With `--record` the results go into
-`tools/packages_results.toml`, of which the documentation has a table.
+a checkout, of the release's tag if it has that: PACKAGE_CHECKOUTS names the folder that the checkouts are in, each with
+its repository's name. Two environments are made in `build/packages`, with the same versions: one with JAX; one without
+it, where `import jax` is Tangrad's alias. What passes there is the measure of what passes here. With `--record` the
+results go into `tools/packages_results.toml`, of which the documentation has a table.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -107,7 +108,8 @@ def _uv(*arguments: str) -> str:
 def environments() -> dict[str, Path]:
     """Make the environments where there are none, and return their interpreters by side.
 
-    The versions are resolved once, beside JAX; the other side has the same ones, and Tangrad in JAX's place.
+    The versions are resolved once, beside JAX; the other side has the same ones, and Tangrad in JAX's place. Tangrad is
+    installed again where its entry points or requirements have changed.
     """
     interpreters = {side: BUILD / side / "bin" / "python" for side in SIDES}
     listed = packages().values()
@@ -115,44 +117,70 @@ def environments() -> dict[str, Path]:
     wanted += [name for package in listed for name in package.requires]
     wanted = [JAX, *RUNNERS, *wanted]
     alone = [f"{package.name}=={package.version}" for package in listed if package.alone]
-    stamp = BUILD / "made"
-    made = "\n".join([*wanted, *alone])
-    if stamp.exists() and stamp.read_text() == made:
-        return interpreters
-    shutil.rmtree(BUILD, ignore_errors=True)
-    for side, interpreter in interpreters.items():
-        _uv("venv", "--quiet", "--python", sys.executable, str(BUILD / side))
-        target = ("pip", "install", "--quiet", "--python", str(interpreter))
-        if side == "jax":
-            _uv(*target, *wanted)
-            if alone:
-                _uv(*target, "--no-deps", *alone)
-            pins = _uv("pip", "freeze", "--python", str(interpreter)).splitlines()
-        else:
-            ours = [part.folder for part in distributions().values()]
-            editable = [word for folder in (ROOT, *ours) for word in ("--editable", str(folder))]
-            _uv(*target, "--no-deps", *[line for line in pins if not line.startswith("jax==")], *editable)
-            _uv(*target, "pluggy", "importlib-metadata", "typing-extensions")
-    stamp.write_text(made)
+    made, stamp = "\n".join([*wanted, *alone]), BUILD / "made"
+    if not stamp.exists() or stamp.read_text() != made:
+        shutil.rmtree(BUILD, ignore_errors=True)
+        pins: list[str] = []
+        for side, interpreter in interpreters.items():
+            _uv("venv", "--quiet", "--python", sys.executable, str(BUILD / side))
+            target = ("pip", "install", "--quiet", "--python", str(interpreter))
+            if side == "jax":
+                _uv(*target, *wanted)
+                if alone:
+                    _uv(*target, "--no-deps", *alone)
+                pins = _uv("pip", "freeze", "--python", str(interpreter)).splitlines()
+            else:
+                _uv(*target, "--no-deps", *[line for line in pins if not line.startswith("jax==")])
+                _uv(*target, "pluggy", "importlib-metadata", "typing-extensions")
+        stamp.write_text(made)
+    _install_tangrad(interpreters["tangrad"])
     return interpreters
+
+
+def _install_tangrad(interpreter: Path) -> None:
+    """Install Tangrad, editable, unless it is there with the entry points and requirements that it has now."""
+    folders = [ROOT, *(part.folder for part in distributions().values())]
+    described = "\n".join((folder / "pyproject.toml").read_text(encoding="utf-8") for folder in folders)
+    stamp = BUILD / "described"
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != described:
+        editable = [word for folder in folders for word in ("--editable", str(folder))]
+        _uv("pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(interpreter), *editable)
+        stamp.write_text(described, encoding="utf-8")
+
+
+def _tag_of(version: str, checkout: Path) -> str | None:
+    """The tag of the release in a checkout, which may be of another commit; None where there is none."""
+    if not (checkout / ".git").exists():
+        return None
+    tags = subprocess.run(["git", "tag"], cwd=checkout, capture_output=True, text=True, check=True).stdout.split()
+    return next((tag for tag in tags if re.fullmatch(rf"(.*-)?v?{re.escape(version)}", tag)), None)
 
 
 def _tests_of(package: Package, scratch: Path) -> list[str]:
     """pytest's arguments for the package's tests, which are copied into `scratch` unless the package ships them.
 
-    They are copied without the package beside them, which would be imported in the place of the installed one. Raises
-    LookupError, which says what to do, where there is no checkout.
+    They are copied without the package beside them, which would be imported in the place of the installed one, and as
+    the release had them where the checkout has its tag. Raises LookupError, which says what to do, where there is no
+    checkout.
     """
     if package.module:
         return ["--pyargs", *(package.only or (package.module,))]
     checkouts = os.environ.get(VARIABLE)
     if not checkouts:
         raise LookupError(f"{VARIABLE} names no folder with a checkout of {package.repository}")
-    source = Path(checkouts) / package.repository.rpartition("/")[2] / package.folder
+    checkout = Path(checkouts) / package.repository.rpartition("/")[2]
+    source = checkout / package.folder
     if not source.is_dir():
         wanted = f"a checkout of {package.repository} with a folder {package.folder}"
         raise LookupError(f"{VARIABLE}={checkouts} is no folder with {wanted}")
-    shutil.copytree(source, scratch / "tests")
+    if (tag := _tag_of(package.version, checkout)) is None:
+        shutil.copytree(source, scratch / "tests")
+    else:
+        archive = scratch / "tests.tar"
+        command = ["git", "archive", f"--output={archive}", f"{tag}:{package.folder}"]
+        subprocess.run(command, cwd=checkout, check=True)
+        shutil.unpack_archive(archive, scratch / "tests")
+        archive.unlink()
     return [f"tests/{path}" for path in package.only] or ["tests"]
 
 

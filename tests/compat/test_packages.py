@@ -151,6 +151,30 @@ def test_a_checkout_is_copied_without_the_package(interpreter, tmp_path, monkeyp
     assert [path.name for path in scratch.iterdir()] == ["tests"]
 
 
+@pytest.mark.parametrize("tag", ["v1.0", "1.0", "seven-v1.0"])
+def test_tests_are_those_of_the_release(tmp_path, monkeypatch, tag):
+    package = Package("seven", "1.0", repository="https://example.org/of/seven", folder="inner/tests")
+    monkeypatch.setenv(packages.VARIABLE, str(tmp_path))
+    checkout, scratch = tmp_path / "seven", tmp_path / "scratch"
+    tests = checkout / "inner" / "tests"
+    tests.mkdir(parents=True)
+    scratch.mkdir()
+
+    def git(*arguments):
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *arguments], cwd=checkout, check=True, capture_output=True)
+
+    git("init")
+    for name, at in ("old", "v11.0"), ("one", tag), ("new", "v1.0.1"):
+        (tests / "test_of.py").write_text(name)
+        git("add", ".")
+        git("commit", "--message", name)
+        git("tag", at)
+    assert packages._tests_of(package, scratch) == ["tests"]
+    assert (scratch / "tests" / "test_of.py").read_text() == "one"
+    assert [path.name for path in scratch.iterdir()] == ["tests"]
+
+
 def test_results_are_kept_by_package(tmp_path, monkeypatch):
     monkeypatch.setattr(packages, "RESULTS", tmp_path / "results.toml")
     first = Comparison("optax", "0.2.8", 4000, 3990, 10, 0.9, 0.8, True)
