@@ -44,6 +44,29 @@ def test_lists_of_arrays_of_one_type(backend, count, shape):
     assert not found.weak_type
 
 
+class Blocks:
+    """A sequence that is no tuple or list, nor registered as a sequence."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __len__(self):
+        return len(self.parts)
+
+    def __getitem__(self, key):
+        return self.parts[key]
+
+
+@pytest.mark.parametrize("name", ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "column_stack"])
+def test_sequences_of_a_class_of_their_own_are_joined(backend, name):
+    join, x, y = getattr(tnp, name), tnp.arange(3.0), tnp.ones(3)
+    same(join(Blocks(x, y)), join([x, y]))
+    same(tangrad.jit(lambda x, y: join(Blocks(x, y)))(x, y), join([x, y]))
+    for others in {0: x, 1: y}, iter([x, y]), Blocks(Blocks(x, y)), Blocks("ab"):
+        with pytest.raises(TypeError, match="requires"):
+            join(others)
+
+
 def test_a_long_list_is_few_operations(monkeypatch):
     """Of as many as one operation takes: not two for each array."""
     calls = []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import is_
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,6 +37,8 @@ def _sequence(name: str, arrays: object) -> Sequence[Array]:
         if not arrays.ndim:
             raise TypeError(f"{name} requires a sequence of arrays, got an array without dimensions")
         return unstack(array_operand(name, arrays))
+    if hasattr(arrays, "__len__") and hasattr(arrays, "__getitem__") and not isinstance(arrays, dict):
+        return _sequence(name, [*cast(Iterable[object], arrays)])  # a sequence of a class of its own, as SCICO has them
     kind = type(arrays).__name__
     raise TypeError(f"{name} requires a tuple or list of arrays, got {arrays!r} of type {kind}")
 
