@@ -253,3 +253,15 @@ def test_axes_that_do_not_fit():
         tangrad.vmap(lambda _: random.normal(KEY, NamedShape(i=4)), axis_name="i")(jnp.zeros(3))
     with pytest.raises(NameError, match=r"random\.normal: no mapped axis is named 'i'"):
         random.normal(KEY, NamedShape(i=4))
+
+
+@pytest.mark.parametrize("name", ["threefry2x32", "rbg", "unsafe_rbg"])
+def test_a_dtype_of_keys_by_its_name(name):
+    kind = tangrad.random.key_dtype(name)
+    assert tangrad.random.key(3, dtype=name).dtype == kind
+    words = tangrad.random.key_data(tangrad.random.key(3, impl=name))
+    assert tangrad.random.wrap_key_data(words, dtype=name).dtype == kind
+    with pytest.raises(ValueError, match="one of them"):
+        tangrad.random.key(3, impl=name, dtype=name)
+    with pytest.raises(ValueError, match="unknown random generator"):
+        tangrad.random.key(3, dtype="float32")

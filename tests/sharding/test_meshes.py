@@ -86,6 +86,23 @@ def test_lowered_for_a_platform():
     assert float(traced.lower(lowering_platforms=(platform,)).compile()(1.0)) == 2
     with pytest.raises(NotImplementedError, match=r"export\.export"):
         traced.lower(lowering_platforms=("tpu", platform))
+    for wrong in ((), ("vpu",), "tpu"):
+        with pytest.raises(ValueError, match="cpu, cuda, rocm or tpu"):
+            traced.lower(lowering_platforms=wrong)
+
+
+def test_lowered_for_another_platform_can_be_read():
+    chosen = lambda x: lax.platform_dependent(x, default=np.sin, tpu=np.cos, cuda=np.tanh)
+    traced = tangrad.jit(chosen, backend="xla").trace(np.ones(2, np.float32))
+    for platform, operation in (("tpu", "cosine"), ("gpu", "tanh"), ("rocm", "sine")):
+        lowered = traced.lower(lowering_platforms=(platform,))
+        assert f"stablehlo.{operation}" in lowered.as_text() and lowered.out_info.shape == (2,)
+        with pytest.raises(RuntimeError, match="was lowered for"):
+            lowered.compile()
+    assert "stablehlo.sine" in traced.lower().as_text()
+    on_numpy = tangrad.jit(chosen, backend="numpy").trace(np.ones(2, np.float32))
+    with pytest.raises(NotImplementedError, match=r"export\.export"):
+        on_numpy.lower(lowering_platforms=("tpu",))
 
 
 # --- `out_sharding` of functions that make arrays, given as the sharding of a type ---

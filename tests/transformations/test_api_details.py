@@ -157,6 +157,8 @@ def test_device_get():
     assert isinstance(got["a"], numpy.ndarray) and isinstance(got["b"], numpy.ndarray)
     assert (got["b"].dtype, got["c"], got["d"]) == (numpy.float64, 3, None)
     assert float(tangrad.jit(tangrad.device_get)(1.0)) == 1.0
+    key = tangrad.random.key(3)
+    assert tangrad.device_get(key) is key  # the host has no keys: they stay arrays of their dtype
 
 
 def test_live_arrays(backend):

@@ -14,6 +14,7 @@ import sys
 import unittest
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from enum import Enum
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
@@ -39,7 +40,17 @@ _OF_CHECKOUT = (
     "jax.experimental.sparse.test_util",
 )
 # Where private names are looked up under the same name.
-_PUBLIC = ("jax", "jax.sharding", "jax.dtypes", "jax.lax", "jax.tree_util", "jax.ref", "jax.experimental", "jax.numpy")
+_PUBLIC = (
+    "jax",
+    "jax.sharding",
+    "jax.dtypes",
+    "jax.lax",
+    "jax.tree_util",
+    "jax.ref",
+    "jax.experimental",
+    "jax.numpy",
+    "jax.extend.random",
+)
 _tangrad: Any = tangrad
 
 
@@ -129,6 +140,10 @@ def _programs_in(jaxpr: Any) -> Iterator[Any]:
                     yield getattr(each, "jaxpr", each)
 
 
+def _remaining(every: Sequence[Any], *used: Sequence[Any]) -> list[Any]:
+    return [x for x in every if not any(x in some for some in used)]
+
+
 def _default(kind: str) -> Callable[[], Any]:
     """A function that returns the default dtype of a kind."""
     return lambda: _tangrad.numpy.zeros((), np.dtype(kind)).dtype
@@ -143,10 +158,14 @@ def _on_device(device: Any, **options: Any) -> Any:
     return _tangrad.sharding.SingleDeviceSharding(device) if device in _tangrad.devices() else object()
 
 
+_GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
 # What the files' common modules cannot do without, and there is no public name for.
 _STAND_INS: dict[str, Callable[[], Any]] = {
     **{f"jax._src.config.{kind}_flag": lambda: Flag for kind in ("string", "int", "bool", "float", "enum")},
     "jax._src.array.ArrayImpl": lambda: _tangrad.Array,
+    "jax._src.config.ExplicitX64Mode": lambda: Enum(
+        "ExplicitX64Mode", {name.upper(): name for name in ("warn", "error", "allow")}, type=str
+    ),
     "jax._src.config._read": lambda: lambda name: getattr(importlib.import_module("jax").config, name, None),
     "jax._src.config.bool_env": lambda: lambda name, default: default,
     "jax._src.core.subjaxprs": lambda: _programs_in,
@@ -169,6 +188,10 @@ _STAND_INS: dict[str, Callable[[], Any]] = {
     "jax._src.dtypes.uint1": lambda: None,
     # Called for a shape while a file is collected.
     "jax._src.lax.windowed_reductions._select_and_gather_add": lambda: _largest_in_windows,
+    "jax._src.lax.lax.remaining": lambda: _remaining,
+    "jax._src.random.prng.KeyTy": lambda: type(_tangrad.random.key_dtype()),
+    "jax._src.random.prng.PRNGKeyArray": lambda: _tangrad.Array,
+    "jax._src.random.prng.prngs": lambda: {name: SimpleNamespace(name=name) for name in _GENERATORS},
     "jax._src.sharding_impls.make_single_device_sharding": lambda: _on_device,
     "jax._src.util.install_failure_signal_handler": lambda: _nothing,
     "jax.experimental.jet.fact": lambda: math.factorial,

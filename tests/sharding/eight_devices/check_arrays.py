@@ -128,6 +128,10 @@ def test_making_arrays() -> None:
     assert (
         tangrad.make_array_from_callback((8,), by("x"), lambda index: np.ones(4), dtype="bfloat16").dtype == "bfloat16"
     )
+    keys = tangrad.random.split(tangrad.random.key(0), 8)
+    found = tangrad.make_array_from_callback((8,), by("x"), lambda index: keys[index])
+    assert found.dtype == keys.dtype and found.sharding == by("x")
+    assert_equal(tangrad.random.key_data(found), tangrad.random.key_data(keys))
 
 
 def test_bad_parts() -> None:

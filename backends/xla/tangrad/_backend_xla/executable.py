@@ -139,6 +139,7 @@ def _lower(
     plan: Plan | None = None,
     keeps_calls: bool = True,
 ) -> Module:
+    platform = options.extra.get("platform", platform)
     wanted = options.extra.get("export")
     if wanted is not None:
         layout = None if plan is None else _layout(plan, options)

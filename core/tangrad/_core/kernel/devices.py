@@ -97,7 +97,7 @@ def device_get(x: Array) -> np.ndarray[Any, Any]: ...
 def device_get(x: object) -> Any: ...
 @copies_explicitly
 def device_get(x: object) -> Any:
-    """The arrays of a tree as NumPy arrays, NumPy's scalars included; other leaves, and tracers, as they are.
+    """The arrays of a tree as NumPy arrays, NumPy's scalars included; other leaves, keys and tracers are as they are.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -109,7 +109,7 @@ def device_get(x: object) -> Any:
 
 def _to_host(leaf: int | np.generic | Array) -> Any:
     if isinstance(leaf, Array):
-        if isinstance(leaf, Tracer):
+        if isinstance(leaf, Tracer) or not isinstance(leaf.dtype, np.dtype):
             return leaf
         read(leaf, explicit=True)
         return leaf.to_numpy()

@@ -63,6 +63,7 @@ class Options(NamedTuple):
     compiler_options: tuple[tuple[str, object], ...] = ()
     compile_regions: str | bool | None = None
     compile_effort: str | None = None
+    platform: str | None = None  # what a program is lowered for, where it is not compiled
 
     def extra(self) -> Params | None:
         """What only the backend and the passes know what to do with."""
@@ -72,6 +73,8 @@ class Options(NamedTuple):
         effort = self.compile_effort or thread.compile_effort
         if effort != DEFAULT_EFFORT:
             found["compile_effort"] = effort
+        if self.platform is not None:
+            found["platform"] = self.platform
         return found or None
 
 

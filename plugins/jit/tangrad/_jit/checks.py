@@ -17,7 +17,7 @@ from tangrad.core.settings import Setting
 
 if TYPE_CHECKING:
     from tangrad._jit.call import Execute
-    from tangrad.core import Device, ShapedArray
+    from tangrad.core import Backend, Device, ShapedArray
     from tangrad.typing import PyTree, Value
 
 
@@ -80,6 +80,30 @@ def sorted_options(given: object, what: str) -> tuple[tuple[str, bool | int], ..
                 f"{type(value).__name__}"
             )
     return tuple(sorted(given.items()))
+
+
+def options_for(platforms: Sequence[str], options: Options, backend: Backend, name: str) -> Options:
+    """The options of `jit` with the platform that a program is to be lowered for."""
+    names = ["cuda" if platform == "gpu" else platform for platform in platforms]
+    if names == [backend.platform]:
+        return options
+    if not names or isinstance(platforms, str) or not {*names} <= {"cpu", "cuda", "rocm", "tpu"}:
+        raise ValueError(f"lower: lowering_platforms must consist of cpu, cuda, rocm or tpu, got {platforms!r}")
+    if len(names) > 1 or backend.name == "numpy":
+        raise NotImplementedError(
+            f"lower: lowering_platforms={platforms!r}, but {name!r} runs on {backend.platform!r}; programs for several "
+            f"platforms, and on NumPy, are written by tangrad.export.export(f, platforms=...)"
+        )
+    return options._replace(platform=names[0])
+
+
+def check_can_be_compiled(options: Options, name: str, backend: Backend) -> None:
+    """Raise RuntimeError for a program for another platform."""
+    if options.platform is not None:
+        raise RuntimeError(
+            f"{name} was lowered for {options.platform!r}, and devices are of {backend.platform!r}: lower it without "
+            f"lowering_platforms"
+        )
 
 
 def for_compiler(

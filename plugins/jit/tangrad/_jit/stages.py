@@ -21,7 +21,7 @@ from tangrad._jit.call import (
     value_behind,
     with_float0_of_numpy,
 )
-from tangrad._jit.checks import check_not_shared, sorted_options, taken_over
+from tangrad._jit.checks import check_can_be_compiled, check_not_shared, options_for, sorted_options, taken_over
 from tangrad._jit.compiling import Compilation, watched
 from tangrad._jit.layout import shardings_of_arguments, shardings_of_results, stated
 from tangrad.core import (
@@ -176,17 +176,17 @@ class TracedFunction(_Stage):
         """The program in the language of the backend.
 
         Args:
-            lowering_platforms: the platform that it is for; None: that of the backend.
+            lowering_platforms: the platform that it is for, such as `["tpu"]`; None: that of the backend. A program for
+                another platform than the backend's can be read, and not compiled.
 
-        Raises NotImplementedError for other platforms, for which `tangrad.export` writes programs.
+        Raises:
+            NotImplementedError: for several platforms, for which `tangrad.export` writes programs, and on NumPy.
+            ValueError: for unknown platforms.
         """
         options = self._options
         backend = run_backend(options, [value_behind(leaf) for leaf in self._call.leaves])
-        if lowering_platforms is not None and list(lowering_platforms) != [backend.platform]:
-            raise NotImplementedError(
-                f"lower: lowering_platforms={lowering_platforms!r}, but {self._name!r} runs on {backend.platform!r}; "
-                f"programs for other platforms, or for several, are written by tangrad.export.export(f, platforms=...)"
-            )
+        if lowering_platforms is not None:
+            options = options_for(lowering_platforms, options, backend, self._name)
         return Lowered.of(self._traced, self._call, backend, self._name, options, self._reused)
 
     def __repr__(self) -> str:
@@ -263,8 +263,9 @@ class Lowered(_Stage):
         Args:
             compiler_options: options of XLA by name, beside those of `jit`; where both say something, these hold.
 
-        Raises TypeError or ValueError for options that the backend does not have.
+        Raises RuntimeError for a program for another platform, TypeError or ValueError for options that it has not.
         """
+        check_can_be_compiled(self._options, self._name, self._backend)
         options = dict(sorted_options(compiler_options, "compile: compiler_options"))
         started = perf_counter()
         extra = {"compiler_options": options} if options else None

@@ -162,13 +162,14 @@ def make_array_from_callback(
         if key not in made:
             found = data_callback(index)
             contents = found.to_numpy() if isinstance(found, Array) else np.asarray(found)
-            if contents.shape != part_shape:
+            given = found if isinstance(found, Array) else contents  # the contents of keys are their words
+            if given.shape != part_shape:
                 raise ValueError(
                     f"make_array_from_callback: the part {index} of an array of shape {shape} has the shape "
-                    f"{part_shape}, but data_callback returned one of shape {contents.shape}"
+                    f"{part_shape}, but data_callback returned one of shape {given.shape}"
                 )
-            aval = (
-                get_aval(contents) if dtype is None else ShapedArray(contents.shape, dtypes.canonicalize_dtype(dtype))
+            aval = ShapedArray(
+                given.shape, get_aval(given).dtype if dtype is None else dtypes.canonicalize_dtype(dtype)
             )
             made[key] = contents, aval
         contents, aval = made[key]

@@ -35,7 +35,7 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) ->
         seed: an integer, or an integer array without dimensions.
         impl: the generator: "threefry2x32" (None means it, unless the setting `default_prng_impl` names another), "rbg"
             or "unsafe_rbg". The latter two draw by XLA's `rng_bit_generator`, which is faster on accelerators.
-        dtype: the same, by the dtype of its keys.
+        dtype: the same, by the dtype of its keys, or its name.
 
     Raises TypeError for a seed that is not an integer, and a dtype that is not one of keys; ValueError for a seed with
     dimensions, and for `impl` beside `dtype`.
@@ -69,6 +69,8 @@ def _kind(name: str, impl: str | None, dtype: object) -> KeyType:
         return key_type(impl)
     if impl is not None:
         raise ValueError(f"{name}: dtype and impl both name a generator; give one of them")
+    if isinstance(dtype, str):
+        return key_type(dtype)
     if not isinstance(dtype, KeyType):
         raise TypeError(f"{name}: dtype must be one of keys, such as random.key_dtype(), got {dtype!r}")
     return dtype
