@@ -191,7 +191,10 @@ _STAND_INS: dict[str, Callable[[], Any]] = {
     "jax._src.lax.lax.remaining": lambda: _remaining,
     "jax._src.random.prng.KeyTy": lambda: type(_tangrad.random.key_dtype()),
     "jax._src.random.prng.PRNGKeyArray": lambda: _tangrad.Array,
-    "jax._src.random.prng.prngs": lambda: {name: SimpleNamespace(name=name) for name in _GENERATORS},
+    "jax._src.random.prng.prngs": lambda: {
+        name: SimpleNamespace(name=name, key_shape=_tangrad.random.key_data(_tangrad.random.key(0, impl=name)).shape)
+        for name in _GENERATORS
+    },
     "jax._src.sharding_impls.make_single_device_sharding": lambda: _on_device,
     "jax._src.util.install_failure_signal_handler": lambda: _nothing,
     "jax.experimental.jet.fact": lambda: math.factorial,
