@@ -587,6 +587,22 @@ def test_zeros_of_integers_leave_jit():
     assert float(found[0]) == 1.0 and found[1].dtype == tangrad.dtypes.float0 and found[1].shape == ()
 
 
+@pytest.mark.parametrize("given, returned", [("bfloat16", "float32"), ("float32", "bfloat16"), ("float16", "bfloat16")])
+def test_cotangents_computed_in_another_precision_are_converted(given, returned):
+    np = tangrad.numpy
+    f = tangrad.custom_vjp(lambda x: x.astype("float32").sum())
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: ((3 * ct * x.astype("float32")).astype(returned),))
+    x = np.arange(1, 4).astype(given)
+    gradient = tangrad.grad(f)
+    for transformed in (gradient, tangrad.jit(gradient), tangrad.vmap(gradient), tangrad.grad(tangrad.checkpoint(f))):
+        found = transformed(x)
+        assert found.dtype == given and found.tolist() == [3, 6, 9]
+    for wrong in ("int32", "complex64"):
+        f.defvjp(lambda x: (f(x), x), lambda x, ct, wrong=wrong: (x.astype(wrong),))
+        with pytest.raises(ValueError, match="expected a cotangent"):
+            tangrad.grad(f)(x)
+
+
 def test_arguments():
     f = tangrad.custom_jvp(lambda x: x)
     f.defjvp(lambda p, t: (f(*p), t[0]))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+import numpy as np
+
 from tangrad import tree
 from tangrad._custom_rules.calls import (
     Arguments,
@@ -387,8 +389,11 @@ def _check_cotangent(where: str, aval: ShapedArray, leaf: Value | None) -> Value
     except TypeError as error:
         raise TypeError(f"{where} {error}") from None
     found = cotangent.aval
-    if found.shape == expected.shape and found.dtype == expected.dtype:
-        return cotangent
+    if found.shape == expected.shape:
+        if found.dtype == expected.dtype:
+            return cotangent
+        if all([dtypes.issubdtype(dtype, np.floating) for dtype in (found.dtype, expected.dtype)]):
+            return as_operand(as_array(cotangent).astype(expected.dtype))  # computed in another precision
     raise ValueError(
         f"{where} {found.str_short()}; the argument is {aval.str_short()}, so expected a cotangent of shape "
         f"{expected.shape} and dtype {dtypes.dtype_name(expected.dtype)}"
