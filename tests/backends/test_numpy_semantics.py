@@ -364,6 +364,8 @@ PARTED: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "variances of columns": (lambda x: tnp.var(x, 0), (draws(1_501, 401),)),
     "greatest of columns": (lambda x: tnp.max(x, (0, 1)), (draws(30, 101, 300, dtype="int32"),)),
     "square": (lambda x: x / tnp.sum(x, 1, keepdims=True) + tnp.sum(x, 1), (draws(1_000, 1_000),)),
+    "softmax with a mask": (lambda x, y: tangrad.nn.softmax(x * 0.2 + y), (draws(2, 301, 300), draws(301, 300))),
+    "rows with a mask": (lambda x, y: y + tnp.max(x * 2, -1, keepdims=True), (draws(4, 301, 300), draws(301, 300))),
     "uniform": (lambda: tangrad.random.uniform(tangrad.random.key(3), (300_003,)), ()),
     "normal": (lambda: tangrad.random.normal(tangrad.random.key(3), (633, 633)), ()),
     "bits": (lambda: tangrad.random.bits(tangrad.random.key(3), (400_000,), "uint8"), ()),

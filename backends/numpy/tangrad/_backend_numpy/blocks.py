@@ -413,7 +413,7 @@ class _Group:
                 kind = ROW if self._is_of_rows(step) else None
             elif result.size >= LARGE:
                 kind, splits = WHOLE, self._whole_splits(step, result.shape)
-        if kind is None or not (splits or kind is ROW):
+        if kind is None or not splits:
             return False
         if not self.kinds:
             self.shape = result.shape if kind is WHOLE else step.inputs[0].shape
@@ -451,7 +451,7 @@ class _Group:
     def _whole_splits(self, step: Step, shape: Shape) -> list[int]:
         splits = self.splits if self.kinds else list(range(len(shape), 0, -1))
         for stored in dict.fromkeys(step.inputs):
-            if self.kinds.get(stored) is ROW:
+            if splits and self.kinds.get(stored) is ROW:
                 rows = shape[: splits[0]] + (1,) * (len(shape) - splits[0])
                 splits = splits if stored.shape == rows else []
             else:
