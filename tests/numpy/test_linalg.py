@@ -106,6 +106,19 @@ def test_factors_make_the_matrix(on, dtype):
         assert all(np.asarray(out).dtype == dtype for out in (q, r, u, vh, vectors))
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_derivatives_of_log_determinants_are_made_of_inverses(on, order):
+    """A⁻ᵀ, and of that -A⁻ᵀ Ȧᵀ A⁻ᵀ: nothing differentiates the factors, which takes several products of matrices."""
+    x, t = regular(5, 5), regular(5, 5, seed=1)
+    gradient = tangrad.grad(lambda x: tnp.linalg.slogdet(x)[1])
+    taken = gradient if order == 1 else lambda x: tangrad.jvp(gradient, (x,), (t,))[1]
+    inverse = np.linalg.inv(x.astype(np.float64))
+    expected = inverse.T if order == 1 else -(inverse @ t @ inverse).T
+    np.testing.assert_allclose(tangrad.jit(taken)(x), expected, rtol=1e-4, atol=1e-5)
+    names = [equation.primitive.name for equation in tangrad.make_jaxpr(taken)(x).jaxpr.eqns]
+    assert names.count("dot_general") == order - 1
+
+
 def test_results_have_names(on):
     x = regular(*SQUARE)
     for function in ("qr", "svd", "eig", "eigh", "slogdet"):

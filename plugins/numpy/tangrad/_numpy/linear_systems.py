@@ -27,7 +27,7 @@ from tangrad._numpy.settings import check_dtypes, check_rank_promotion
 from tangrad._numpy.shapes import broadcast_to
 from tangrad.core import Array, dtypes, transfers
 from tangrad.extend import lax
-from tangrad.extend.lax import determinant_p, pseudoinverse_p, signs_of, solve_p
+from tangrad.extend.lax import determinant_p, log_determinant_p, pseudoinverse_p, solve_p
 from tangrad.extend.lax import sign as sign_of
 from tangrad.typing import ArrayLike, Value
 
@@ -162,14 +162,12 @@ def _slogdet(a: ArrayLike, method: str | None) -> tuple[Array, Array]:
     matrix = square_matrix("slogdet", a)
     if method not in (None, "lu", "qr"):
         raise ValueError(f"slogdet: method must be 'lu', 'qr' or None, got {method!r}")
-    if method == "qr":
-        q, r = lax.qr(matrix, full_matrices=False)
-        factors, sign = diagonal(r, 0, -2, -1), determinant_p.bind(q)
-    else:
-        lu, pivots, _ = lax.lu(matrix)
-        factors, sign = diagonal(lu, 0, -2, -1), signs_of(pivots, matrix.dtype)
+    if method != "qr":
+        return log_determinant_p.bind(matrix)
+    q, r = lax.qr(matrix, full_matrices=False)
+    factors = diagonal(r, 0, -2, -1)
     signs = product_of(sign_of(factors), axis=-1)
-    return sign * signs, sum_of(log(absolute(factors)), axis=-1)
+    return determinant_p.bind(q) * signs, sum_of(log(absolute(factors)), axis=-1)
 
 
 def pinv(

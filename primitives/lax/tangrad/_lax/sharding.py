@@ -10,7 +10,14 @@ from typing import Any
 
 from tangrad._lax.contractions.primitives import dot_general_p, free_axes
 from tangrad._lax.decompositions import primitives as decompositions
-from tangrad._lax.decompositions.systems import adjugate_p, determinant_p, pseudoinverse_p, solve_p, tridiagonal_solve_p
+from tangrad._lax.decompositions.systems import (
+    adjugate_p,
+    determinant_p,
+    log_determinant_p,
+    pseudoinverse_p,
+    solve_p,
+    tridiagonal_solve_p,
+)
 from tangrad._lax.indexing import primitives as indexing
 from tangrad._lax.linalg.primitives import cholesky_p, cholesky_update_p, triangular_solve_p
 from tangrad._lax.reductions import primitives as reductions
@@ -361,7 +368,10 @@ stacked(
         decompositions.householder_product_p: (2, 1),
     },
 )
-stacked(of_systems, {determinant_p: 2, adjugate_p: 2, pseudoinverse_p: (2, 0), tridiagonal_solve_p: (1, 1, 1, 2)})
+stacked(
+    of_systems,
+    {determinant_p: 2, log_determinant_p: 2, adjugate_p: 2, pseudoinverse_p: (2, 0), tridiagonal_solve_p: (1, 1, 1, 2)},
+)
 
 
 @of_systems.rule(solve_p)

@@ -29,7 +29,7 @@ __getattr__, __dir__ = door(
             "lu_pivots_to_permutation_p qr_p schur_p svd_p tridiagonal_p"
         ),
         "tangrad._lax.decompositions.systems": (
-            "determinant_p pseudoinverse_p signs_of solve_by_factors solve_p tridiagonal_solve_p"
+            "determinant_p log_determinant_p pseudoinverse_p solve_by_factors solve_p tridiagonal_solve_p"
         ),
         "tangrad._lax.definitions": "Definition declare definitions",
         "tangrad._lax.elementwise.functions.analytic": "exp expm1 log log1p logistic rsqrt sqrt tan tanh",

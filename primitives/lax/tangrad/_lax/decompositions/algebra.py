@@ -47,10 +47,12 @@ def dominated(matrix: Value) -> Array:
 
 def diagonal_of(matrix: Value) -> Array:
     """The elements on the diagonals; those of a wide or a tall matrix too."""
-    rows, columns = matrix.aval.shape[-2:]
-    kept = e.select(_on_diagonal(matrix.aval.shape), matrix, s.zeros_like_array(matrix))
-    rank = matrix.aval.ndim
-    return reduce_sum(kept, (rank - 1,) if rows <= columns else (rank - 2,))
+    *batch, rows, columns = matrix.aval.shape
+    least = rows if rows <= columns else columns
+    zeros, last = [0] * len(batch), (least - 1) * (columns + 1) + 1 if least else 0
+    # In one row after the other, they are columns + 1 apart.
+    flat = s.reshape(matrix, (*batch, rows * columns))
+    return s.slice(flat, (*zeros, 0), (*batch, last), (*[1] * len(batch), columns + 1))
 
 
 def with_diagonal(matrix: Value, value: int) -> Array:

@@ -42,6 +42,7 @@ from tangrad._lax.decompositions.primitives import (
 from tangrad._lax.decompositions.systems import (
     adjugate_p,
     determinant_p,
+    log_determinant_p,
     pseudoinverse_p,
     solve_by_factors,
     solve_p,
@@ -300,6 +301,19 @@ def _determinant(primals: Values, tangents: Values) -> tuple[Value, Value]:
     return determinant_p.bind(a), reduce_sum(weighted, (a.aval.ndim - 2, a.aval.ndim - 1))
 
 
+@systems_jvp.rule(log_determinant_p)
+def _log_determinant(primals: Values, tangents: Values) -> tuple[tuple[Value, Value], tuple[Value | Zero, Value]]:
+    """tr(A⁻¹ Ȧ), of which the imaginary part turns the sign. Back, A⁻¹ is all there is to do."""
+    (a,), (tangent,) = primals, tangents
+    sign, size = log_determinant_p.bind(a)
+    inverse = solve_p.bind(a, identity_like(a))
+    trace = reduce_sum(e.mul(transposed(inverse), tangent), (a.aval.ndim - 2, a.aval.ndim - 1))
+    if not is_complex(a):
+        return (sign, size), (Zero.of(sign), trace)
+    phase = e.imag(trace)
+    return (sign, size), (e.mul(sign, e.complex(s.zeros_like_array(phase), phase)), e.real(trace))
+
+
 @systems_jvp.rule(adjugate_p)
 def _adjugate(primals: Values, tangents: Values) -> tuple[Value, Value]:
     """tr(X) A' - X A', where X = A⁻¹ Ȧ and A' is the adjugate: of matrices that have an inverse."""
@@ -362,7 +376,7 @@ transpose = RuleSet("transpose", api=1)
 transpose.not_applicable("it is not linear", *p.decompositions.primitives.values())
 
 systems_transpose = RuleSet("transpose", api=1)
-systems_transpose.not_applicable("it is not linear", adjugate_p, determinant_p, pseudoinverse_p)
+systems_transpose.not_applicable("it is not linear", adjugate_p, determinant_p, log_determinant_p, pseudoinverse_p)
 
 
 @systems_transpose.rule(solve_p)

@@ -28,7 +28,9 @@ batch = RuleSet("batch", api=1)
 batch.form("front", *p.decompositions.primitives.values())
 
 systems_batch = RuleSet("batch", api=1)
-systems_batch.form("front", q.determinant_p, q.adjugate_p, q.pseudoinverse_p, q.tridiagonal_solve_p)
+systems_batch.form(
+    "front", q.determinant_p, q.log_determinant_p, q.adjugate_p, q.pseudoinverse_p, q.tridiagonal_solve_p
+)
 
 
 @systems_batch.rule(q.solve_p)

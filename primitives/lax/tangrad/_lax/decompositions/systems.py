@@ -54,6 +54,20 @@ def determinant(a: Value) -> Array:
     return e.mul(reduce_prod(factors, (factors.aval.ndim - 1,)), signs)
 
 
+def log_determinant(a: Value) -> tuple[Array, Array]:
+    """The sign of the determinant, and the logarithm of its size."""
+    lu, pivots, _ = lu_p.bind(a)
+    return log_determinant_of(lu, pivots)
+
+
+def log_determinant_of(lu: Value, pivots: Value) -> tuple[Array, Array]:
+    """The same of factors, which make their product neither overflow nor vanish."""
+    factors = diagonal_of(lu)
+    axes = (factors.aval.ndim - 1,)
+    sign = e.mul(reduce_prod(e.sign(factors), axes), signs_of(pivots, lu.aval.dtype))
+    return sign, reduce_sum(e.log(e.abs(factors)), axes)
+
+
 def signs_of(pivots: Value, dtype: np.dtype) -> Array:
     """The signs of the permutations that exchanges make."""
     axis = pivots.aval.ndim - 1
@@ -121,6 +135,15 @@ def determinant_p(a: ShapedArray) -> ShapedArray:
     check_ranks("determinant", (("a", a, 2),))
     check_square("determinant", a, "a")
     return ShapedArray(a.shape[:-2], a.dtype)
+
+
+@systems.primitive(name="log_determinant", decompose=log_determinant, multiple_results=True)
+def log_determinant_p(a: ShapedArray) -> tuple[ShapedArray, ShapedArray]:
+    """The signs of determinants, complex numbers of size 1 for complex ones, and the logarithms of their sizes."""
+    check_wide("log_determinant", a, "a")
+    check_ranks("log_determinant", (("a", a, 2),))
+    check_square("log_determinant", a, "a")
+    return ShapedArray(a.shape[:-2], a.dtype), ShapedArray(a.shape[:-2], dtypes.to_floating_dtype(a.dtype))
 
 
 def _adjugate(a: Value) -> Value:

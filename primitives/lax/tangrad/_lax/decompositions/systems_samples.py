@@ -37,6 +37,7 @@ def samples() -> list[Sample]:
             Sample(P["solve"], (a, draw(3, 2, dtype=kind, seed=1)), **_solving()),
             Sample(P["solve"], (batch, draw(2, 3, 1, dtype=kind, seed=1)), **_solving()),
             *[Sample(P["determinant"], (x,), tolerance=NEAR, without=TINY) for x in (a, batch)],
+            *[Sample(P["log_determinant"], (x,), tolerance=NEAR, without=SINGULAR | TINY) for x in (a, batch)],
             *[Sample(P["adjugate"], (x,), tolerance=NEAR, without=SINGULAR) for x in (a, batch)],
             _pseudoinverse(draw(3, 2, dtype=kind)),
             _pseudoinverse(draw(2, 2, 3, dtype=kind)),
