@@ -81,7 +81,7 @@ LAZY = {
     "tangrad._backend_xla.gpus": "loads the PJRT plugin that is installed",
     "tangrad._jit.regions.hook": "loads the pass for the first program that is long enough",
     "tangrad._jit.stages": "loads reports where one is asked for",
-    "tangrad._kernels.library": "loads the pass over rows for the first program that is long enough",
+    "tangrad._kernels.passes": "loads the pass over rows for the first program that is long enough",
     "tangrad._numba.entry": "loads numba for the first loop that pays for it",
     "tangrad._export.structures": "loads the type of a result that a file names",
     "tangrad._compat.finder": "imports what a module of the alias stands for when that is imported",

@@ -46,7 +46,8 @@ def rule_sets(library_path):
     """The rules of the compiled kernels, and their pass. Those of the entry points are loaded first: they stay so."""
     from tangrad._kernels import on_numpy, places_on_numpy, random_on_numpy, rows_on_numpy
     from tangrad._kernels.jobs import JOBS, softmax
-    from tangrad._kernels.library import VARIABLE, RowsPass, library
+    from tangrad._kernels.library import VARIABLE, library
+    from tangrad._kernels.passes import RowsPass
 
     for name in ("rules_on_numpy", "activations_on_numpy", "fft_on_numpy"):
         importlib.import_module(f"tangrad._kernels.{name}")

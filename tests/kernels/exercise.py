@@ -172,6 +172,21 @@ def rows(call):
         call("rows", plan, operands, found)
 
 
+def matrices(call):
+    """Two programs over the rows of each matrix, one after the other: products need a library by others."""
+    for number, (many, heads, height, width) in itertools.product(
+        (0, 1), [(1, 3, 5, 70), (4, 2, 33, 16), (0, 2, 3, 4)]
+    ):
+        name, each = NAMES[number], height * width
+        x, y = draw((many, heads, height, width), name), draw((heads, many, height, width), name, 1)
+        multiplied = [number, height, width, 2, 0, 1, 1, 0, 0, 0, 2, 2, 0, 1, 0]
+        summed = [number, height, width, 1, 0, 1, 1, 0, 1, 10, 1, 0, 0, 0]
+        apart = [heads * each, each, each, many * each, heads * height, height]
+        steps = [1, 2, 1, 0, 1, 2, len(multiplied), *multiplied, 1, 1, 1, 2, 3, len(summed), *summed]
+        plan = [number, 2, 2, 1, 1, 2, many, heads, *apart, each, *steps]
+        call("matrices", plan, [x, y], [np.empty((many, heads, height), name)])
+
+
 def tiles(call):
     shapes = [(1, 1, 1), (2, 3, 70), (1, 129, 8), (3, 128, 128), (1, 300, 277), (1, 17, 1), (0, 3, 4), (2, 0, 3)]
     for number, (count, height, width), operation, turned in itertools.product(range(2), shapes, (0, 1, 3, 4), (1, 2)):
@@ -211,7 +226,8 @@ def places(call):
 
 def main(path):
     call = Caller(path)
-    for exercise in (running, sort, search, top, lu, bits, depthwise, chain, softmax, rows, tiles, resample, places):
+    of_rows = softmax, rows, matrices, tiles
+    for exercise in (running, sort, search, top, lu, bits, depthwise, chain, *of_rows, resample, places):
         exercise(call)
     print(call.digest.hexdigest())
 

@@ -6,9 +6,9 @@ import pytest
 import tangrad
 import tangrad.numpy as np
 from tangrad import lax
-from tangrad._kernels import library
+from tangrad._kernels import passes
 from tangrad._kernels.jobs import LIMITS
-from tangrad._kernels.row_programs import with_rows
+from tangrad._kernels.matrix_programs import with_calls
 from tangrad.core import register
 from tangrad.core.tools import check_jaxpr
 from tests.kernels.exercise import draw
@@ -141,9 +141,9 @@ def test_mixed_programs(kernels, seed):
         closed, again = [tangrad.make_jaxpr(lambda *given: program(*given))(*given) for _ in range(2)]
         expected = tangrad.core.eval_jaxpr(closed.jaxpr, closed.consts, *given)
         for backend in ("numpy", "xla"):
-            found = with_rows(closed, backend) or closed
+            found = with_calls(closed, backend) or closed
             check_jaxpr(found.jaxpr)
-            assert calls_of(found) == calls_of(with_rows(again, backend) or again)  # in other processes, too
+            assert calls_of(found) == calls_of(with_calls(again, backend) or again)  # in other processes, too
             results = tangrad.core.eval_jaxpr(found.jaxpr, found.consts, *given)
             for ours, before in zip(results, expected, strict=True):
                 before = numpy.asarray(before)
@@ -334,8 +334,8 @@ def in_blocks(monkeypatch):
     """
     if "xla" not in tangrad.core.backend_names():
         pytest.skip("the backend xla is not installed")
-    rows_pass = library.RowsPass(has_kernels=False)
-    monkeypatch.setattr(library, "processors", lambda: 1)
+    rows_pass = passes.RowsPass(has_kernels=False)
+    monkeypatch.setattr(passes, "processors", lambda: 1)
     all_groups = LIMITS[WITHOUT]._replace(elements=1 << 10, passes=1, reductions=1, more=1, column_sums=0)
 
     def run(function, *arguments, loops=None, strict=False):
@@ -423,16 +423,16 @@ def test_what_becomes_blocks(in_blocks, monkeypatch):
     in_blocks(norm_gradient, *small, loops=0, strict=True)
     for function in (norm, tangrad.nn.log_softmax, lambda x: np.var(x, 1), tangrad.grad(lambda x: np.var(x, 1).sum())):
         in_blocks(function, *(large if function is norm else large[:1]), loops=0, strict=True)
-    monkeypatch.setattr(library, "processors", lambda: 2)  # XLA divides its own work among them
+    monkeypatch.setattr(passes, "processors", lambda: 2)  # XLA divides its own work among them
     in_blocks(norm_gradient, *large, loops=0, strict=True)
     in_blocks(norm_gradient, *arguments((4096, 256), "float32"), loops=1, strict=True)
-    monkeypatch.setattr(library, "processors", lambda: 8)
+    monkeypatch.setattr(passes, "processors", lambda: 8)
     in_blocks(norm_gradient, *arguments((1 << 15, 256), "float32"), loops=0, strict=True)
 
 
 def test_exported_programs_have_no_blocks(in_blocks, monkeypatch):
     given = arguments((2048, 256), "float32")
-    with register(library.RowsPass(has_kernels=False), group="tangrad.hooks", name="rows"), tangrad.use_backend("xla"):
+    with register(passes.RowsPass(has_kernels=False), group="tangrad.hooks", name="rows"), tangrad.use_backend("xla"):
         assert "while" in tangrad.jit(norm_gradient).lower(*given).as_text()
         assert "while" not in str(tangrad.export.export(tangrad.jit(norm_gradient))(*given).mlir_module())
 

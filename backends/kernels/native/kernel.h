@@ -73,8 +73,18 @@ using Kernel = int(Plan, Inputs, Outputs);
 int thread_count();
 
 // Calls body(0), …, body(count - 1), on several threads at once. Which thread takes which number is not known: results
-// must not depend on it. Several threads may call this at the same time, and a body must not.
+// must not depend on it. Several threads may call this at the same time; a body may where it is `Alone`.
 void parallel(int64_t count, const std::function<void(int64_t)>& body);
+
+// Within this scope a thread does by itself what it calls `parallel` for: kernels that are parts of another one.
+class Alone {
+ public:
+  Alone();
+  ~Alone();
+
+ private:
+  const bool before_;
+};
 
 // Elements of an item of work for which it pays to wake a thread.
 constexpr int64_t kLittle = 32 * 1024;

@@ -169,8 +169,15 @@ int thread_count() {
   return count;
 }
 
+namespace {
+thread_local bool is_alone = false;
+}  // namespace
+
+Alone::Alone() : before_(is_alone) { is_alone = true; }
+Alone::~Alone() { is_alone = before_; }
+
 void parallel(int64_t count, const std::function<void(int64_t)>& body) {
-  if (count <= 1 || thread_count() == 1) {
+  if (count <= 1 || is_alone || thread_count() == 1) {
     for (int64_t i = 0; i < count; ++i) body(i);
   } else {
     the_pool().run(count, body);

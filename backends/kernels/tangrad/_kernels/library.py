@@ -1,4 +1,4 @@
-"""The compiled library and its functions, the rules that those of kernels take the place of, and the pass for rows."""
+"""The compiled library and its functions, and the rules that those of kernels take the place of."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tangrad.core import ClosedJaxpr, HookContext, Primitive, RuleSet, decomposition_jaxpr, hookimpl, rule_table
-from tangrad.core.settings import is_checking_values
+from tangrad.core import Primitive, RuleSet, decomposition_jaxpr, rule_table
 
 # Where the library is, for those who build it themselves: it goes before the one that the wheel has.
 VARIABLE = "TANGRAD_KERNELS_LIBRARY"
@@ -68,42 +67,3 @@ def replaced(kind: str, primitive: Primitive) -> Callable[..., Any]:
 def _decomposed(primitive: Primitive, ctx: Any, *values: object, **params: object) -> object:
     """What a primitive is made of, where a backend has no rule of it."""
     return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), *values)
-
-
-def processors() -> int:
-    """How many processors this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-ENOUGH, ENOUGH_WITHOUT = 3, 8  # equations, with the library and without: shorter programs have nothing that would gain
-
-
-class RowsPass:
-    """The pass that makes one call of equations over the rows of large arrays (`row_programs`), where there is one.
-
-    Without the library it makes loops over blocks of rows, of XLA's programs alone.
-    """
-
-    def __init__(self, has_kernels: bool) -> None:
-        self._has_kernels = has_kernels
-
-    @hookimpl(trylast=True)
-    def tangrad_jaxpr_pass(self, closed_jaxpr: ClosedJaxpr, context: HookContext) -> ClosedJaxpr | None:
-        """The program with these calls; None where it has none, and for programs whose values are checked.
-
-        It comes after regions are made, and goes through each of them once.
-        """
-        backend = context.backend or ""
-        if context.platform != "cpu" or backend not in (("numpy", "xla") if self._has_kernels else ("xla",)):
-            return None
-        if is_checking_values():
-            return None
-        try:
-            from tangrad._kernels.row_programs import with_rows
-        except ImportError:  # there are no composites
-            return None
-        return with_rows(closed_jaxpr, backend if self._has_kernels else "xla without kernels", processors())
-
-
-vars(RowsPass.tangrad_jaxpr_pass)["least_equations"] = ENOUGH_WITHOUT if library() is None else ENOUGH
-rows_pass = RowsPass(library() is not None)

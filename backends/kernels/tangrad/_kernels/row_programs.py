@@ -20,7 +20,6 @@ from tangrad._kernels.jobs import (
     COLUMN_SUM,
     DIVIDE,
     EXP,
-    LIMITS,
     LOG,
     MULTIPLY,
     NUMBERS,
@@ -36,7 +35,6 @@ from tangrad._kernels.jobs import (
     Instruction,
     Limits,
     RowPlan,
-    is_known,
 )
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var, dce_jaxpr
 from tangrad.extend.custom_rules import Attributes, composite_p
@@ -49,20 +47,6 @@ ROWS, BLOCKS = "tangrad.rows", "tangrad.row_blocks"  # composites: calls of the 
 # What gives its operand, or its elements in another shape, and the parameter that has the places of its dimensions.
 SAME = frozenset({"structure.stop_gradient", "structure.reshape", "structure.squeeze"})
 SPREADING = {"structure.broadcast_in_dim": "broadcast_dimensions", "batching.broadcast_axis": "positions"}
-# Programs that are lowered where they stand, and looked into.
-LOOKED_INTO = frozenset(
-    {
-        "jit.jit",
-        "regions.region",
-        "control_flow.scan",
-        "control_flow.while",
-        "control_flow.cond",
-        "checkpointing.remat",
-        "custom_rules.custom_jvp_call",
-        "custom_rules.custom_vjp_call",
-    }
-)
-
 ONE_KEY = (1.0).hex()  # numbers in the program are known by their text
 LONGEST = 1 << 16  # columns
 PATIENCE = 64  # equations after which a group is closed that nothing has joined
@@ -77,6 +61,7 @@ class Group:
     Attributes:
         shape: of the arrays; seen: what its equations made, by variable.
         before, after: equations on the way that go before it, and that need what it makes.
+        sources_read: equations that spread what is not from here, by their results.
     """
 
     def __init__(
@@ -92,7 +77,7 @@ class Group:
         self.instructions: list[Instruction] = []
         self.passes = self.reductions = self.column_sums = self._since = 0
         self.around: set[Any] = set()  # results that go on with what was found of a row
-        self._spread: dict[Var, JaxprEqn] = {}  # equations that spread what is not from here
+        self.sources_read: dict[Var, JaxprEqn] = {}
         self._sources, self._members = sources, members
         self._late: set[Atom] = set()  # what is made by equations behind it
 
@@ -103,7 +88,7 @@ class Group:
         full = max(len(self.operands), len(self.eqns)) >= MOST_OPERANDS or len(self.instructions) >= MOST
         if eqn.effects or self._since > PATIENCE or full:
             return False
-        reads = _variables(eqn)
+        reads = variables(eqn)
         is_late = not self._late.isdisjoint(reads)
         if not is_late and (self._members is None or id(eqn) in self._members) and self.join(eqn):
             self._since = 0
@@ -189,13 +174,13 @@ class Group:
             return (atom, ALL) if aval.shape == shape else None
         found = self._of_source(source)
         if found is not None:
-            self._spread[atom] = source
+            self.sources_read[atom] = source
         return found
 
     def _of_source(self, source: JaxprEqn) -> Seen | None:
         """What is spread, as it is before: what cannot be is not for the kernel, which would have it in memory."""
         dimensions = SPREADING.get(source.primitive.identity)
-        if dimensions is None or not self.seen.keys().isdisjoint(_variables(source)):
+        if dimensions is None or not self.seen.keys().isdisjoint(variables(source)):
             return None
         (atom,) = source.invars
         kind = self._kind_of_spread(atom.aval.shape, source.params[dimensions])
@@ -214,7 +199,7 @@ class Group:
 
     def _same(self, eqn: JaxprEqn, result: Var) -> bool:
         """Numbers from here in another shape: of rows, or spread over them."""
-        own = [var for var in _variables(eqn) if var in self.seen]
+        own = [var for var in variables(eqn) if var in self.seen]
         if len(eqn.invars) != 1 or not own or (eqn.primitive.name == "reshape" and eqn.params["dimensions"]):
             return False
         (x,) = own
@@ -306,14 +291,14 @@ class Group:
 
         `uses`: how often what all equations make is read; `name`: of the composite.
         """
-        inner = Counter([var for eqn in self.eqns for var in _variables(eqn)])
+        inner = Counter([var for eqn in self.eqns for var in variables(eqn)])
         needed = {var for var in self.seen if uses[var] > inner[var]}
         again: list[JaxprEqn] = []
         for eqn in reversed(self.eqns):
             (var,) = eqn.outvars
             if var in needed and var not in self.kinds:
                 needed.discard(var)
-                needed.update([atom for atom in _variables(eqn) if atom in self.seen])
+                needed.update([atom for atom in variables(eqn) if atom in self.seen])
                 again.insert(0, eqn)
         results = [var for var in self.kinds if type(var) is not tuple and var in needed]
         number = ShapedArray((), self.dtype)
@@ -330,8 +315,8 @@ class Group:
         arguments = [Var(atom.aval) for atom in given]
         own: dict[Atom, Var] = {atom: var for atom, var in zip(given, arguments) if type(atom) is not Literal}
         equations = []
-        read = {var for eqn in self.eqns for var in _variables(eqn)}
-        spread = [eqn for var, eqn in self._spread.items() if var in read]
+        read = {var for eqn in self.eqns for var in variables(eqn)}
+        spread = [eqn for var, eqn in self.sources_read.items() if var in read]
         for eqn in (*spread, *self.eqns):
             inputs = [atom if type(atom) is Literal else own[atom] for atom in eqn.invars]
             outputs = [Var(var.aval) for var in eqn.outvars]
@@ -346,11 +331,17 @@ def _multiplied_by_one(operation: int, reads: Sequence[Seen]) -> Seen | None:
     return reads[1] if len(reads) == 2 and operation == MULTIPLY and reads[0][0] == ONE_KEY else None
 
 
-def _variables(eqn: JaxprEqn) -> list[Var]:
+def variables(eqn: JaxprEqn) -> list[Var]:
     return [atom for atom in eqn.invars if type(atom) is not Literal]
 
 
 # --- programs ---------------------------------------------------------------------------------------------------------
+
+
+def starts_group(eqn: JaxprEqn) -> bool:
+    """Whether a group may begin with an equation."""
+    name = eqn.primitive.identity
+    return name in OPERATIONS or name in REDUCTIONS or name == "activations.softmax"
 
 
 def _begun(
@@ -358,7 +349,7 @@ def _begun(
 ) -> Group | None:
     """A group that begins with an equation."""
     name = eqn.primitive.identity
-    if name not in OPERATIONS and name not in REDUCTIONS and name != "activations.softmax":
+    if not starts_group(eqn):
         return None
     aval: Any = eqn.invars[0].aval if name in REDUCTIONS else eqn.outvars[0].aval
     if len(aval.shape) < 2 or eqn.effects or aval.dtype not in (np.float32, np.float64):
@@ -404,16 +395,22 @@ def _grouped(eqn: JaxprEqn, waiting: list[JaxprEqn], limits: Limits, sources: di
     return group
 
 
-def _with_groups(jaxpr: Jaxpr, limits: Limits) -> Jaxpr | None:
+def thinned(jaxpr: Jaxpr) -> tuple[Jaxpr, Counter[Var], dict[Var, JaxprEqn]]:
+    """A program without what nothing needs, how often each variable is read, and what spreads numbers or counts."""
+    thin, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
+    uses = Counter([var for eqn in thin.eqns for var in variables(eqn)])
+    uses.update([atom for atom in thin.outvars if type(atom) is not Literal])
+    sources = {eqn.outvars[0]: eqn for eqn in thin.eqns if eqn.primitive.identity in (*SPREADING, "structure.iota")}
+    return thin, uses, sources
+
+
+def with_groups(jaxpr: Jaxpr, limits: Limits) -> Jaxpr | None:
     """A program with its groups; None where it has none."""
     if not limits.around and not any([eqn.primitive.identity in REDUCTIONS for eqn in jaxpr.eqns]):
         return None
     if not any([_is_large(eqn, limits) for eqn in jaxpr.eqns]):
         return None
-    thin, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
-    uses = Counter([var for eqn in thin.eqns for var in _variables(eqn)])
-    uses.update([atom for atom in thin.outvars if type(atom) is not Literal])
-    sources = {eqn.outvars[0]: eqn for eqn in thin.eqns if eqn.primitive.identity in (*SPREADING, "structure.iota")}
+    thin, uses, sources = thinned(jaxpr)
     places = {id(eqn): place for place, eqn in enumerate(thin.eqns)}
     made: list[tuple[int, list[JaxprEqn]]] = []
     waiting = thin.eqns[::-1]
@@ -428,10 +425,10 @@ def _with_groups(jaxpr: Jaxpr, limits: Limits) -> Jaxpr | None:
         made += [(places[id(before)], [before]) for before in group.before]
         made.append((places[id(eqn)], group.fused(uses, BLOCKS if limits.in_blocks else ROWS)))
         waiting += group.after[::-1]
-    return thin.replace(eqns=_in_order(made)) if found else None
+    return thin.replace(eqns=in_order(made)) if found else None
 
 
-def _in_order(parts: list[tuple[int, list[JaxprEqn]]]) -> list[JaxprEqn]:
+def in_order(parts: list[tuple[int, list[JaxprEqn]]]) -> list[JaxprEqn]:
     """Parts of a program, each with its place, by places as far as what they read permits: equal layers stay equal."""
     parts = sorted(parts, key=lambda part: part[0])
     makers = {var: number for number, (_, eqns) in enumerate(parts) for eqn in eqns for var in eqn.outvars}
@@ -440,7 +437,7 @@ def _in_order(parts: list[tuple[int, list[JaxprEqn]]]) -> list[JaxprEqn]:
     stack = [*range(len(parts))][::-1]
     while stack:
         number = stack[-1]
-        read = [] if number in written else [var for eqn in parts[number][1] for var in _variables(eqn)]
+        read = [] if number in written else [var for eqn in parts[number][1] for var in variables(eqn)]
         missing = {makers.get(var, number) for var in read} - written - {number}
         if missing:
             stack += sorted(missing)[::-1]
@@ -454,47 +451,3 @@ def _in_order(parts: list[tuple[int, list[JaxprEqn]]]) -> list[JaxprEqn]:
 def _is_large(eqn: JaxprEqn, limits: Limits) -> bool:
     shape = getattr(eqn.outvars[0].aval, "shape", ()) if len(eqn.outvars) == 1 else ()
     return len(shape) > 1 and prod(shape) >= limits.elements
-
-
-class _Rewriting:
-    """One run of the pass. `programs`: what was made of programs within, by identity; they are kept alive."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._programs: dict[int, tuple[ClosedJaxpr, ClosedJaxpr]] = {}
-
-    def program(self, closed: ClosedJaxpr) -> ClosedJaxpr:
-        found = self._programs.get(id(closed))
-        if found is None:
-            found = self._programs[id(closed)] = closed, self._made(closed)
-        return found[1]
-
-    def _made(self, closed: ClosedJaxpr) -> ClosedJaxpr:
-        jaxpr, equations = closed.jaxpr, [self._equation(eqn) for eqn in closed.eqns]
-        if any([new is not eqn for new, eqn in zip(equations, jaxpr.eqns)]):
-            jaxpr = jaxpr.replace(eqns=equations)
-        jaxpr = _with_groups(jaxpr, self._limits) or jaxpr
-        return closed if jaxpr is closed.jaxpr else ClosedJaxpr(jaxpr, closed.consts)
-
-    def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
-        if not eqn.params or eqn.primitive.identity not in LOOKED_INTO:
-            return eqn
-        params = {name: self._value(value) for name, value in eqn.params.items()}
-        return eqn.replace(params=params) if any([params[name] is not eqn.params[name] for name in params]) else eqn
-
-    def _value(self, value: object) -> object:
-        if isinstance(value, ClosedJaxpr):
-            return self.program(value)
-        if type(value) is not tuple:
-            return value
-        items = tuple([self._value(item) for item in value])
-        return items if any([new is not item for new, item in zip(items, value)]) else value
-
-
-def with_rows(closed: ClosedJaxpr, backend: str, processors: int = 1) -> ClosedJaxpr | None:
-    """A program with calls for its groups; None where it has none, or sizes are symbols."""
-    limits = LIMITS[backend].on(processors)
-    if limits is None or not all([is_known(aval) for aval in closed.in_avals if isinstance(aval, ShapedArray)]):
-        return None
-    found = _Rewriting(limits).program(closed)
-    return None if found is closed else found

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._kernels.jobs import ALL, Job
 from tangrad._kernels.library import replacing
+from tangrad._kernels.matrix_programs import KERNELS
 from tangrad._kernels.on_numpy import KIND, Call, caller
-from tangrad._kernels.row_programs import ROWS
 from tangrad.core import RuleSet
 from tangrad.extend.backend_numpy import FRESH, Kernel, Opaque
 from tangrad.extend.custom_rules import composite_p
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 
 def _emit(ctx: Lowering, *values: Any, jaxpr: ClosedJaxpr, name: str, attributes: Any, **_: object) -> Any:
-    if name != ROWS:
+    if name not in KERNELS:
         return ctx.inline(jaxpr, *values)
-    job = Job("rows", attributes.values["plan"])
+    job = Job(KERNELS[name], attributes.values["plan"])
     if len(ctx.out_avals) == 1:
-        return (ctx.call(Call(job, ctx.out_aval, overwritten(job.plan)), *values, like=ctx.out_aval),)
+        in_place = overwritten(job.plan) if job.name == "rows" else ()
+        return (ctx.call(Call(job, ctx.out_aval, in_place), *values, like=ctx.out_aval),)
     run = caller(job, ctx.out_avals)
-    run.__name__ = "rows"
+    run.__name__ = job.name
     return ctx.call(Opaque(run, FRESH), *values)
 
 

@@ -26,8 +26,9 @@ from tangrad._kernels.jobs import (
     Job,
 )
 from tangrad._kernels.library import replaced
+from tangrad._kernels.matrix_programs import KERNELS
 from tangrad._kernels.on_xla_cpu import KIND, call, is_here
-from tangrad._kernels.row_programs import BLOCKS, ROWS
+from tangrad._kernels.row_programs import BLOCKS
 from tangrad.core import RuleSet, ShapedArray, find_primitive, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax
 from tangrad.extend.custom_rules import composite_p
@@ -52,14 +53,14 @@ DIMENSIONS = {ALL: (0, 1), OF_ROW: (0,), OF_COLUMN: (1,), ONE: ()}  # of (rows, 
 
 
 def _lower(ctx: Any, *operands: Any, jaxpr: ClosedJaxpr, name: str, attributes: Any, **params: object) -> Any:
-    if name not in (ROWS, BLOCKS):
+    if name not in KERNELS and name != BLOCKS:
         params |= {"jaxpr": jaxpr, "name": name, "attributes": attributes}
         return replaced(KIND, composite_p)(ctx, *operands, **params)
     if not is_here(ctx):
         return tuple(ctx.inline(jaxpr, operands))
     plan = attributes.values["plan"]
-    if name == ROWS:
-        return call(ctx, Job("rows", plan), *operands)
+    if name in KERNELS:
+        return call(ctx, Job(KERNELS[name], plan), *operands)
     program = _Program(plan, ctx.in_avals, ctx.out_avals)
     avals = [aval.strip_weak_type() for aval in ctx.in_avals]
     return tuple(ctx.inline(trace_to_closed_jaxpr(program.in_blocks, avals, "rows"), operands))

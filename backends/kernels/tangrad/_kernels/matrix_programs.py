@@ -1,0 +1,457 @@
+"""Products of several matrices, and what is computed of them, as one call of the kernel `matrices`.
+
+Attention is such a program: scores, their softmax and the product with the values, and all of the gradient, for each
+matrix by itself. One after another, every step writes and reads arrays as large as the scores; matrix by matrix these
+stay in the caches. What is between the products are groups of equations over rows (`row_programs`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tangrad._kernels.jobs import ALL, LIMITS, NUMBERS, OF_ROW, Limits, RowPlan, is_known
+from tangrad._kernels.row_programs import (
+    MOST,
+    MOST_OPERANDS,
+    PATIENCE,
+    ROWS,
+    Group,
+    in_order,
+    starts_group,
+    thinned,
+    variables,
+    with_groups,
+)
+from tangrad._kernels.vendor_jobs import product, strides_of, transposed_product
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
+from tangrad.extend.custom_rules import Attributes, composite_p
+
+if TYPE_CHECKING:
+    from tangrad.typing import Atom, DType
+
+    # An operand, or a number's text, and how far its matrices are apart along each dimension.
+    Place = tuple[Atom | str, tuple[int, ...]]
+    Read = Atom | Place  # what a step made, or an operand
+    Step = tuple[int, list[Read], list[Var], tuple[int, ...]]  # the kernel, what is read, written, the plan
+
+# Programs that are lowered where they stand, and looked into.
+LOOKED_INTO = frozenset(
+    {
+        "jit.jit",
+        "regions.region",
+        "control_flow.scan",
+        "control_flow.while",
+        "control_flow.cond",
+        "checkpointing.remat",
+        "custom_rules.custom_jvp_call",
+        "custom_rules.custom_vjp_call",
+    }
+)
+
+MATRICES = "tangrad.matrices"  # of the composites
+KERNELS = {ROWS: "rows", MATRICES: "matrices"}
+PRODUCT = "contractions.dot_general"
+TRANSPOSE = "structure.transpose"
+
+SEVERAL = 8  # matrices: fewer are the products', which have parts of one
+ROOM = 1 << 24  # bytes of what is between, of one matrix
+LEAST = 1 << 12  # elements of a matrix that need not go through memory
+
+
+class Matrices:
+    """Equations that become one.
+
+    Attributes:
+        batch: the sizes of the dimensions of matrices; made: how many elements of one matrix there are of what its
+            steps make, by variable.
+        before, after: equations on the way that go before it, and that need what it makes.
+    `sources`, `turned`: equations that spread and transpose something, by what they make; `uses`: how often it is read.
+    """
+
+    def __init__(
+        self,
+        batch: tuple[int, ...],
+        dtype: DType,
+        sources: dict[Var, JaxprEqn],
+        turned: Mapping[Var, JaxprEqn],
+        uses: Counter[Var],
+    ) -> None:
+        self.batch, self.dtype = batch, dtype
+        self.eqns: list[JaxprEqn] = []
+        self.before: list[JaxprEqn] = []
+        self.after: list[JaxprEqn] = []
+        self.made: dict[Var, int] = {}
+        self.products = 0
+        self._steps: list[Step] = []
+        self._group: Group | None = None
+        self._groups: list[tuple[int, Group]] = []  # where the steps of groups are, before their plans are made
+        self._seen: set[Atom] = set()  # variables of groups
+        self._same: dict[Atom, Atom] = {}  # those that are another shape of something made, and what
+        self._operands: set[Atom] = set()
+        self._late: set[Atom] = set()
+        self._spread: dict[Var, JaxprEqn] = {}
+        self._plans: dict[Var, tuple[int, ...]] = {}  # of products, of all matrices
+        self._apart: dict[Var, tuple[int, ...]] = {}  # how far matrices are apart of results that are transposed
+        self._sources, self._turned, self._uses = sources, turned, uses
+        self._since = 0
+
+    # --- what joins ------------------------------------------------------------------------------------------------
+
+    def take(self, eqn: JaxprEqn) -> bool:
+        """Take an equation, into the group or beside it. False: the group has to end before it."""
+        if eqn.effects or self._since > PATIENCE or len(self.eqns) >= MOST:
+            return False
+        is_late = not self._late.isdisjoint(variables(eqn))
+        if not is_late and self.join(eqn):
+            self._since = 0
+            return True
+        self._since += 1
+        if not is_late and not any([self._is_made(var) for var in variables(eqn)]):
+            self.before.append(eqn)
+        else:
+            self.after.append(eqn)
+            self._late.update(eqn.outvars)
+        return True
+
+    def join(self, eqn: JaxprEqn) -> bool:
+        """Make a step of an equation, or part of one, if it is one of those."""
+        if len(eqn.outvars) != 1 or getattr(eqn.outvars[0].aval, "dtype", None) != self.dtype:
+            return False
+        make = {PRODUCT: self._product, TRANSPOSE: self._transpose}.get(eqn.primitive.identity, self._of_rows)
+        joined = make(eqn)
+        if joined:
+            self.eqns.append(eqn)
+        return joined
+
+    def _is_made(self, atom: Atom) -> bool:
+        is_open = self._group is not None and atom in self._group.seen
+        return is_open or atom in self.made or atom in self._seen
+
+    def _held(self, atom: Atom) -> Atom:
+        """The variable that has the elements of one in another shape, if it is such a one."""
+        return self._same.get(atom, atom)
+
+    def _product(self, eqn: JaxprEqn) -> bool:
+        (result,), params = eqn.outvars, eqn.params
+        if any([type(atom) is Literal for atom in eqn.invars]):
+            return False
+        batches = params["dimension_numbers"][1]
+        rank = len(self.batch)
+        own = [self._is_made(atom) for atom in eqn.invars]
+        sizes = [tuple([atom.aval.shape[axis] for axis in axes]) for atom, axes in zip(eqn.invars, batches)]
+        if set(sizes) != {self.batch}:
+            return False
+        if self.eqns and not any(own) and self._operands.isdisjoint(eqn.invars):
+            return False
+        if any([is_own and tuple(axes) != tuple(range(rank)) for is_own, axes in zip(own, batches)]):
+            return False
+        given = [(atom, None) if is_own else self._given(atom) for atom, is_own in zip(eqn.invars, own)]
+        avals = [atom.aval for atom in eqn.invars]
+        job = product(*avals, **params, x_strides=given[0][1], y_strides=given[1][1])
+        if job is None and any([strides is not None for _, strides in given]):
+            given = [(atom, None) for atom in eqn.invars]
+            job = product(*avals, **params)
+        if job is None or job.plan[1] != rank:
+            return False
+        if self._group is not None and not self._group.seen.keys().isdisjoint(eqn.invars):
+            self._close()
+        if any([is_own and self._held(atom) not in self.made for atom, is_own in zip(eqn.invars, own)]):
+            return False  # numbers of rows that are spread
+        plan = job.plan
+        apart = [tuple(plan[11 + place :: 4]) for place in (1, 2)]
+        reads: list[Read] = [
+            self._held(atom) if is_own else (atom, strides) for (atom, _), is_own, strides in zip(given, own, apart)
+        ]
+        self._operands.update(eqn.invars)
+        self._steps.append((0, reads, [result], (plan[0], 0, *plan[2:11])))
+        self.made[result] = plan[2] * plan[3]
+        self._plans[result] = plan
+        self.products += 1
+        return True
+
+    def _transpose(self, eqn: JaxprEqn) -> bool:
+        """Let a product write the transpose of its result, where nothing else reads it."""
+        (x,), (result,) = eqn.invars, eqn.outvars
+        place = next((place for place, step in enumerate(self._steps) if step[0] == 0 and step[2] == [x]), None)
+        if type(x) is Literal or place is None or self._uses[x] > 1:
+            return False
+        job = transposed_product(self._plans[x], x.aval.shape, eqn.params["permutation"])
+        if job is None:
+            return False
+        self._steps[place] = (0, self._steps[place][1], [result], (job.plan[0], 0, *job.plan[2:11]))
+        self.made[result] = self.made.pop(x)
+        self._apart[result] = job.plan[14::4]
+        self._late.add(result)
+        return True
+
+    def _given(self, atom: Atom) -> tuple[Atom, tuple[int, ...] | None]:
+        """What an operand is the transpose of, and how far the operand's elements are apart in it."""
+        source = self._turned.get(atom) if type(atom) is Var else None
+        if source is None:
+            return atom, None
+        (whole,) = source.invars
+        strides = strides_of(whole.aval.shape)
+        return whole, tuple([strides[axis] for axis in source.params["permutation"]])
+
+    def _of_rows(self, eqn: JaxprEqn) -> bool:
+        """Take an equation into the group over rows that is open, or begin one."""
+        rank = len(self.batch)
+        axes = eqn.params.get("axes")
+        if (axes is not None and tuple(axes) != (rank + 1,)) or not any([self._is_made(var) for var in variables(eqn)]):
+            return False
+        group = self._group
+        if group is not None and max(len(group.operands), len(group.eqns)) < MOST_OPERANDS and group.join(eqn):
+            return True
+        if not starts_group(eqn):
+            return False
+        shape = (eqn.invars[0] if axes is not None else eqn.outvars[0]).aval.shape
+        if len(shape) != rank + 2 or shape[:rank] != self.batch or shape[-1] < 2:
+            return False
+        self._close()
+        group = Group(tuple(shape), self.dtype, self._sources)
+        if not group.join(eqn):
+            return False
+        self._group = group
+        return True
+
+    def _close(self) -> None:
+        """End the group over rows that is open: its results are what others may read."""
+        group, self._group = self._group, None
+        if group is None:
+            return
+        self._groups.append((len(self._steps), group))
+        self._steps.append((1, [], [], ()))
+        rows, columns = group.shape[-2:]
+        for key, kind in group.kinds.items():
+            if type(key) is not tuple:
+                self.made[key] = rows * columns if kind == ALL else rows
+        for var, (key, kind) in group.seen.items():
+            if var not in group.kinds and prod(var.aval.shape) == self._count(group, kind):
+                self._same[var] = key
+        self._seen.update(group.seen)
+        self._spread.update(group.sources_read)
+
+    def _count(self, group: Group, kind: int) -> int:
+        return prod(group.shape) if kind == ALL else prod(group.shape[:-1])
+
+    # --- what becomes of it ----------------------------------------------------------------------------------------
+
+    def fused(self) -> list[JaxprEqn] | None:
+        """The one equation, and behind it what gives its results in other shapes; None where it does not pay."""
+        self._close()
+        if self.products < 2 or prod(self.batch) < SEVERAL:
+            return None
+        inner = Counter([var for eqn in self.eqns for var in variables(eqn)])
+        wanted = {var for eqn in self.eqns for var in eqn.outvars if self._uses[var] > inner[var]}
+        needed, again = set(wanted), list[JaxprEqn]()
+        for eqn in reversed(self.eqns):
+            (var,) = eqn.outvars
+            if var in needed and var not in self.made:
+                needed.discard(var)
+                needed.update([atom for atom in variables(eqn) if self._is_made(atom)])
+                again.insert(0, eqn)
+        for place, group in self._groups:
+            self._steps[place] = self._group_step(group, needed)
+        last = {key: place for place, (_, reads, _, _) in enumerate(self._steps) for key in reads}
+        results = [var for _, _, writes, _ in self._steps for var in writes if var in needed]
+        inside = [var for _, _, writes, _ in self._steps for var in writes if var not in needed]
+        if sum([self.made[var] >= LEAST for var in inside]) == 0 or len(results) > MOST_OPERANDS:
+            return None
+        slots, rooms = self._slots(inside, last)
+        if sum(rooms) * self.dtype.itemsize > ROOM:
+            return None
+        operands = list(dict.fromkeys([key for _, reads, _, _ in self._steps for key in reads if type(key) is tuple]))
+        if len(operands) > MOST_OPERANDS or not self._seen.isdisjoint([key for key, _ in operands]):
+            return None
+        plan = self._plan(operands, slots, rooms, results)
+        atoms = [self._atom(key) for key, _ in operands]
+        params = {
+            "jaxpr": self._program(atoms, results),
+            "name": MATRICES,
+            "version": 0,
+            "attributes": Attributes(MATRICES, {"plan": plan}),
+        }
+        return [JaxprEqn(composite_p, atoms, results, params, source_info=self.eqns[0].source_info), *again]
+
+    def _atom(self, key: Atom | str) -> Atom:
+        return Literal(float.fromhex(key), ShapedArray((), self.dtype)) if isinstance(key, str) else key
+
+    def _group_step(self, group: Group, needed: set[Var]) -> Step:
+        """A program over the rows of one matrix."""
+        members = {id(eqn) for eqn in group.eqns}
+        elsewhere: set[Atom] = {
+            self._held(var) for eqn in self.eqns if id(eqn) not in members for var in variables(eqn)
+        }
+        others = [other for _, other in self._groups if other is not group]
+        elsewhere.update(needed, [self._held(key) for other in others for key, _ in other.operands])
+        results = [key for key in group.kinds if type(key) is not tuple and key in elsewhere]
+        made = RowPlan(group.instructions, group.kinds, group.operands, results)
+        rows, columns = group.shape[-2:]
+        reads: list[Read] = []
+        for key, kind in group.operands:
+            same = self._held(key)
+            if same in self.made:
+                reads.append(same)
+            else:
+                each = rows * columns if kind == ALL else rows if kind == OF_ROW else 0
+                reads.append((key, tuple([each * stride for stride in strides_of(self.batch)])))
+        return 1, reads, results, made.plan(NUMBERS[self.dtype.name], rows, columns)
+
+    def _slots(self, inside: Sequence[Var], last: Mapping[Read, int]) -> tuple[dict[Read, int], list[int]]:
+        """The temporary array of each, and their elements: those of one size are used again once dead."""
+        slots: dict[Read, int] = {}
+        rooms: list[int] = []
+        free: list[int] = []
+        here = set(inside)
+        for place, (_, reads, writes, _) in enumerate(self._steps):
+            for var in writes:
+                if var in here:
+                    fit = [slot for slot in free if rooms[slot] == self.made[var]]
+                    if fit:
+                        free.remove(fit[-1])
+                    else:
+                        rooms.append(self.made[var])
+                    slots[var] = fit[-1] if fit else len(rooms) - 1
+            ended = [key for key in dict.fromkeys([*reads, *writes]) if key in slots and last.get(key, place) <= place]
+            free += [slots[key] for key in ended]
+        return slots, rooms
+
+    def _plan(
+        self, operands: Sequence[Place], slots: Mapping[Read, int], rooms: Sequence[int], results: Sequence[Var]
+    ) -> tuple[int, ...]:
+        """As native/matrices.cc reads it."""
+        numbers: dict[Read, int] = {key: place for place, key in enumerate(operands)}
+        numbers |= {var: len(operands) + slot for var, slot in slots.items()}
+        numbers |= {var: len(operands) + len(rooms) + place for place, var in enumerate(results)}
+        code: list[int] = []
+        for kernel, reads, writes, plan in self._steps:
+            code += [kernel, len(reads), len(writes), *[numbers[key] for key in (*reads, *writes)], len(plan), *plan]
+        sizes = NUMBERS[self.dtype.name], len(self.batch), len(operands), len(rooms), len(results), len(self._steps)
+        apart = [stride for _, strides in operands for stride in strides]
+        for var in results:
+            apart += self._apart.get(var) or [self.made[var] * stride for stride in strides_of(self.batch)]
+        return (*sizes, *self.batch, *apart, *rooms, *code)
+
+    def _program(self, given: Sequence[Atom], results: Sequence[Var]) -> ClosedJaxpr:
+        """What the group does, of its operands."""
+        arguments = [Var(atom.aval) for atom in given]
+        own: dict[Atom, Var] = {}
+        for atom, var in zip(given, arguments):
+            if type(atom) is not Literal:
+                own.setdefault(atom, var)
+        equations: list[JaxprEqn] = []
+
+        def add(eqn: JaxprEqn) -> None:
+            for atom in variables(eqn):
+                if atom not in own:
+                    add(self._spread[atom] if atom in self._spread else self._turned[atom])
+            inputs = [atom if type(atom) is Literal else own[atom] for atom in eqn.invars]
+            outputs = [Var(var.aval) for var in eqn.outvars]
+            own.update(zip(eqn.outvars, outputs))
+            equations.append(eqn.replace(invars=inputs, outvars=outputs))
+
+        for eqn in self.eqns:
+            add(eqn)
+        return ClosedJaxpr(Jaxpr([], arguments, [own[var] for var in results], equations, debug_name="matrices"))
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+
+def with_matrices(jaxpr: Jaxpr) -> Jaxpr | None:
+    """A program with its groups; None where it has none."""
+    if sum([eqn.primitive.identity == PRODUCT for eqn in jaxpr.eqns]) < 2:
+        return None
+    if not any([_begun(eqn, {}, {}, Counter()) is not None for eqn in jaxpr.eqns]):
+        return None
+    thin, uses, sources = thinned(jaxpr)
+    turned = {eqn.outvars[0]: eqn for eqn in thin.eqns if eqn.primitive.identity == TRANSPOSE}
+    places = {id(eqn): place for place, eqn in enumerate(thin.eqns)}
+    made: list[tuple[int, list[JaxprEqn]]] = []
+    waiting = thin.eqns[::-1]
+    found = False
+    while waiting:
+        eqn = waiting.pop()
+        group = _begun(eqn, sources, turned, uses)
+        count = 0
+        if group is not None:
+            while count < len(waiting) and group.take(waiting[-1 - count]):
+                count += 1
+        fused = group.fused() if group is not None else None
+        if group is None or fused is None:
+            made.append((places[id(eqn)], [eqn]))
+            continue
+        found = True
+        del waiting[len(waiting) - count :]
+        made += [(places[id(before)], [before]) for before in group.before]
+        made.append((places[id(eqn)], fused))
+        waiting += group.after[::-1]
+    return thin.replace(eqns=in_order(made)) if found else None
+
+
+def _begun(
+    eqn: JaxprEqn, sources: dict[Var, JaxprEqn], turned: Mapping[Var, JaxprEqn], uses: Counter[Var]
+) -> Matrices | None:
+    """A group that begins with an equation."""
+    if eqn.primitive.identity != PRODUCT or eqn.effects:
+        return None
+    axes = eqn.params["dimension_numbers"][1][0]
+    aval = eqn.invars[0].aval
+    if not axes or aval.dtype not in (np.float32, np.float64):
+        return None
+    batch = tuple([aval.shape[axis] for axis in axes])
+    if prod(batch) < SEVERAL:
+        return None
+    group = Matrices(batch, aval.dtype, sources, turned, uses)
+    return group if group.join(eqn) else None
+
+
+class _Rewriting:
+    """One run of the pass. `programs`: what was made of programs within, by identity; they are kept alive."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._programs: dict[int, tuple[ClosedJaxpr, ClosedJaxpr]] = {}
+
+    def program(self, closed: ClosedJaxpr) -> ClosedJaxpr:
+        found = self._programs.get(id(closed))
+        if found is None:
+            found = self._programs[id(closed)] = closed, self._made(closed)
+        return found[1]
+
+    def _made(self, closed: ClosedJaxpr) -> ClosedJaxpr:
+        jaxpr, equations = closed.jaxpr, [self._equation(eqn) for eqn in closed.eqns]
+        if any([new is not eqn for new, eqn in zip(equations, jaxpr.eqns)]):
+            jaxpr = jaxpr.replace(eqns=equations)
+        if not self._limits.in_blocks:  # there are kernels
+            jaxpr = with_matrices(jaxpr) or jaxpr
+        jaxpr = with_groups(jaxpr, self._limits) or jaxpr
+        return closed if jaxpr is closed.jaxpr else ClosedJaxpr(jaxpr, closed.consts)
+
+    def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
+        if not eqn.params or eqn.primitive.identity not in LOOKED_INTO:
+            return eqn
+        params = {name: self._value(value) for name, value in eqn.params.items()}
+        return eqn.replace(params=params) if any([params[name] is not eqn.params[name] for name in params]) else eqn
+
+    def _value(self, value: object) -> object:
+        if isinstance(value, ClosedJaxpr):
+            return self.program(value)
+        if type(value) is not tuple:
+            return value
+        items = tuple([self._value(item) for item in value])
+        return items if any([new is not item for new, item in zip(items, value)]) else value
+
+
+def with_calls(closed: ClosedJaxpr, backend: str, processors: int = 1) -> ClosedJaxpr | None:
+    """A program with calls for its groups; None where it has none, or sizes are symbols."""
+    limits = LIMITS[backend].on(processors)
+    if limits is None or not all([is_known(aval) for aval in closed.in_avals if isinstance(aval, ShapedArray)]):
+        return None
+    found = _Rewriting(limits).program(closed)
+    return None if found is closed else found
