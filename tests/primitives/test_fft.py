@@ -56,6 +56,23 @@ def test_large_transforms_by_scipy(monkeypatch, shape, installed):
     tangrad.clear_caches()
 
 
+def test_transforms_by_scipy_run_in_as_many_threads_as_are_asked_for(monkeypatch):
+    scipy_fft = pytest.importorskip("scipy.fft")
+    monkeypatch.setattr(numpy_fft, "LARGE", 0)
+    asked, own = [], scipy_fft.fft
+    monkeypatch.setattr(scipy_fft, "fft", lambda x, **options: (asked.append(options["workers"]), own(x, **options))[1])
+    numpy_fft._scipy.cache_clear()
+    tangrad.clear_caches()
+    x = draw("complex64", 4, 16)
+    with backend_setting("numpy"):
+        for count in (1, 3):
+            with numpy_fft.threads.numpy_threads(count):
+                np.testing.assert_allclose(np.asarray(tnp.fft.fft(x)), np.fft.fft(x), rtol=1e-5, atol=2e-5)
+    assert asked == [1, 3]
+    numpy_fft._scipy.cache_clear()
+    tangrad.clear_caches()
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_double_precision(backend):
     with enable_x64(True), backend_setting(backend):

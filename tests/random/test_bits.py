@@ -317,6 +317,12 @@ def test_semidefinite_covariances_have_two_methods():
         random.multivariate_normal(random.key(0), np.zeros(2), flat, method="lu")
 
 
+def within_a_derivatives_function(key, shape):
+    function = tangrad.custom_jvp(lambda key, x: random.normal(key, shape) * x)
+    function.defjvp(lambda primals, tangents: (function(*primals), function(*primals)))
+    return function(key, np.float32(2.0))
+
+
 DRAWS = {
     "bits": lambda key, shape: random.bits(key, shape),
     "normal": lambda key, shape: random.normal(key, shape),
@@ -328,6 +334,7 @@ DRAWS = {
     )(key, lax.iota("float32", shape[0]).reshape(shape) if len(shape) == 1 else np.ones(shape, "float32")),
     "two that are read": lambda key, shape: (random.uniform(key, shape), random.uniform(key, shape).sum()),
     "integers": lambda key, shape: random.randint(key, shape, 0, 1000),
+    "within a function with a derivative": within_a_derivatives_function,
     "keys": lambda key, shape: random.key_data(random.split(key, shape)),
 }
 
@@ -342,7 +349,7 @@ def test_draws_that_threads_share_unevenly_are_the_same_numbers(name, shape, mon
     executable = pytest.importorskip("tangrad._backend_xla.executable")
     found, texts = [], []
     for count in (1, 2, 7):
-        monkeypatch.setattr(executable, "threads", lambda count=count: count)
+        monkeypatch.setattr(executable, "processors", lambda count=count: count)
         tangrad.clear_caches()
         with using("xla"):
             lowered = tangrad.jit(lambda key: DRAWS[name](key, shape)).lower(random.key(7))
@@ -353,6 +360,6 @@ def test_draws_that_threads_share_unevenly_are_the_same_numbers(name, shape, mon
             assert leaf.dtype == as_written.dtype
             # Sums of floating-point numbers depend on the loop that they are in.
             np.testing.assert_allclose(leaf, as_written, rtol=1e-5 if "read" in name else 0)
-    if name in ("bits", "normal"):
+    if name in ("bits", "normal", "within a function with a derivative"):
         assert ("stablehlo.concatenate" in texts[1]) == (shape in UNEVEN)
         assert "stablehlo.concatenate" not in texts[0]

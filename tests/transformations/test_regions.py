@@ -14,7 +14,7 @@ from tangrad import lax, nn, tree
 from tangrad._jit.regions.program_pass import with_regions
 from tangrad._jit.regions.repeats import find_stretches
 from tangrad._jit.settings import MEASURED, NONE, Limits, compile_regions
-from tangrad.core import ClosedJaxpr, Literal, backend_names
+from tangrad.core import ClosedJaxpr, Literal, PrimitiveSet, backend_names, eval_jaxpr, register
 from tangrad.core.tools import check_jaxpr
 from tangrad.extend.jit import region_p
 
@@ -536,3 +536,24 @@ def test_a_pass_that_fails_leaves_the_program_whole_with_one_warning(monkeypatch
     with pytest.warns(RuntimeWarning, match="compiled whole.*no regions today") as caught:
         assert float(tangrad.jit(lambda x: (x * 2 + 1) * 2 + 1, compile_regions="always")(3.0)) == 15.0
     assert len(caught) == 1
+
+
+# --- Programs that others' primitives carry ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("programs", ["call", "loop", None])
+def test_programs_of_others_are_looked_into_where_the_primitive_declares_it(programs):
+    family = PrimitiveSet(f"carrying_{programs}", api=1)
+    carried_p = family.primitive(
+        lambda *avals, jaxpr: tuple(jaxpr.out_avals),
+        name="carried",
+        multiple_results=True,
+        decompose=lambda *args, jaxpr: tuple(eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)),
+        programs=programs,
+    )
+    with register(family):
+        network, x = weights(6), batch()
+        inner = tangrad.make_jaxpr(deep())(network, x)
+        function = lambda *leaves: carried_p.bind(*leaves, jaxpr=inner)[0]
+        found = regions_of(function, *tree.leaves((network, x)))
+        assert sizes(found) == ([] if programs is None else [6])

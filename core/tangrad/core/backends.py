@@ -13,6 +13,7 @@ __getattr__, __dir__ = door(
         "tangrad._core.kernel.backend": "chosen_device CompileOptions loaded_backends",
         "tangrad._core.kernel.jaxpr": "carried_program",
         "tangrad._core.kernel.primitive": "evaluate forget_direct_calls",
+        "tangrad._core.settings.threads": "processors",
         "tangrad._core.kernel.sharding": (
             "agreed_devices as_sharding check_argument is_addressable names_memories Parts program_shardings "
             "sharding_of_result stated_claims types_by_shardings with_shardings_of_types"

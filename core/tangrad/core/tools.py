@@ -15,7 +15,7 @@ __getattr__, __dir__ = door(
         "tangrad._core.diagnostics.errors": "mixed_backends unhashable_parameters",
         "tangrad._core.diagnostics.source_info": "is_internal NO_NAMES SourceInfo",
         "tangrad._core.diagnostics.tracebacks": "without_internal_frames",
-        "tangrad._core.kernel.jaxpr": "sub_jaxprs",
+        "tangrad._core.kernel.jaxpr": "sub_jaxprs with_sub_jaxprs",
         "tangrad._core.kernel.jaxpr_check": "check_jaxpr",
         "tangrad._core.kernel.rules": "Cell families primitive_set rule_kinds RuleTable",
     },

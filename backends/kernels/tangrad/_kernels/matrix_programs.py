@@ -29,6 +29,7 @@ from tangrad._kernels.row_programs import (
 )
 from tangrad._kernels.vendor_jobs import product, strides_of, transposed_product
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
+from tangrad.core.tools import with_sub_jaxprs
 from tangrad.extend.custom_rules import Attributes, composite_p
 
 if TYPE_CHECKING:
@@ -38,20 +39,6 @@ if TYPE_CHECKING:
     Place = tuple[Atom | str, tuple[int, ...]]
     Read = Atom | Place  # what a step made, or an operand
     Step = tuple[int, list[Read], list[Var], tuple[int, ...]]  # the kernel, what is read, written, the plan
-
-# Programs that are lowered where they stand, and looked into.
-LOOKED_INTO = frozenset(
-    {
-        "jit.jit",
-        "regions.region",
-        "control_flow.scan",
-        "control_flow.while",
-        "control_flow.cond",
-        "checkpointing.remat",
-        "custom_rules.custom_jvp_call",
-        "custom_rules.custom_vjp_call",
-    }
-)
 
 MATRICES = "tangrad.matrices"  # of the composites
 KERNELS = {ROWS: "rows", MATRICES: "matrices"}
@@ -434,18 +421,11 @@ class _Rewriting:
         return closed if jaxpr is closed.jaxpr else ClosedJaxpr(jaxpr, closed.consts)
 
     def _equation(self, eqn: JaxprEqn) -> JaxprEqn:
-        if not eqn.params or eqn.primitive.identity not in LOOKED_INTO:
-            return eqn
-        params = {name: self._value(value) for name, value in eqn.params.items()}
-        return eqn.replace(params=params) if any([params[name] is not eqn.params[name] for name in params]) else eqn
+        params = with_sub_jaxprs(eqn.params, self._within) if eqn.primitive.programs is not None else eqn.params
+        return eqn if params is eqn.params else eqn.replace(params=params)
 
-    def _value(self, value: object) -> object:
-        if isinstance(value, ClosedJaxpr):
-            return self.program(value)
-        if type(value) is not tuple:
-            return value
-        items = tuple([self._value(item) for item in value])
-        return items if any([new is not item for new, item in zip(items, value)]) else value
+    def _within(self, program: Jaxpr | ClosedJaxpr) -> Jaxpr | ClosedJaxpr:
+        return self.program(program) if isinstance(program, ClosedJaxpr) else program
 
 
 def with_calls(closed: ClosedJaxpr, backend: str, processors: int = 1) -> ClosedJaxpr | None:

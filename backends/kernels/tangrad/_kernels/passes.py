@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from tangrad._kernels.library import library
 from tangrad.core import ClosedJaxpr, HookContext, hookimpl
+from tangrad.core.backends import processors
 from tangrad.core.settings import is_checking_values
-
-
-def processors() -> int:
-    """How many processors this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
 
 ENOUGH, ENOUGH_WITHOUT = 3, 8  # equations, with the library and without: shorter programs have nothing that would gain
 

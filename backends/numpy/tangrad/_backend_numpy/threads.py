@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_numpy.quiet import run_quietly
+from tangrad.core.backends import processors
 from tangrad.core.caches import free_after_fork
 from tangrad.core.settings import check_optional_positive, define_setting
 
@@ -46,14 +47,7 @@ _size = 0  # of the pool
 
 def count() -> int:
     """How many threads a caller can use, its own included."""
-    return 1 if _state.is_working else numpy_threads.value or min(_processors(), MOST)
-
-
-def _processors() -> int:
-    """Those that the process may use; one where there are no threads to use them."""
-    if not hasattr(os, "sched_getaffinity"):
-        return os.cpu_count() or 1
-    return len(os.sched_getaffinity(0))
+    return 1 if _state.is_working else numpy_threads.value or min(processors(), MOST)
 
 
 def share(work: Callable[[Iterable[int]], object], parts: range) -> None:
@@ -132,7 +126,7 @@ def _start(helpers: int) -> ThreadPoolExecutor:
 
     with _lock:
         if _pool is None or _size < helpers:
-            _size = max(helpers, _processors() - 1)
+            _size = max(helpers, processors() - 1)
             _pool = ThreadPoolExecutor(_size, "tangrad-numpy")
         return _pool
 

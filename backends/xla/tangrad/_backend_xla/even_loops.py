@@ -14,9 +14,9 @@ gradient 3 times as slow), as XLA chooses the loops by itself in which parts are
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from tangrad.core import (
     literal,
     rule_table,
 )
+from tangrad.core.tools import with_sub_jaxprs
 
 if TYPE_CHECKING:
     from tangrad.typing import Atom
@@ -45,14 +46,6 @@ SPREAD, NUMBERS, RESHAPED = "structure.broadcast_in_dim", "structure.iota", "str
 SHAPED = {SPREAD: "shape", NUMBERS: "shape", RESHAPED: "new_sizes"}  # parameters that are the shape of the result
 # What XLA makes one loop of with what it reads.
 FUSED = frozenset({"reductions", "structure", "indexing", "batching"})
-# Programs within: what they give is written to memory, or goes on as the results of their equation do.
-LOOPS = frozenset({"control_flow.scan", "control_flow.while", "control_flow.cond", "regions.region"})
-CALLS = frozenset({"jit.jit", "checkpointing.remat"})
-
-
-def threads() -> int:
-    """Among how many threads XLA shares a loop: one for each processor that the process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def even_part(aval: object, count: int) -> int:
@@ -64,24 +57,25 @@ def even_part(aval: object, count: int) -> int:
     return size - size % lcm(VECTOR, count)
 
 
-def with_even_loops(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
-    """A program whose draws `count` threads share evenly; itself where there is nothing to do.
+def with_even_loops(closed: ClosedJaxpr, threads: Callable[[], int]) -> ClosedJaxpr:
+    """A program whose draws are shared evenly among as many threads as `threads` gives; itself where nothing is to do.
 
     >>> import tangrad
     >>> from tangrad._backend_xla.even_loops import with_even_loops
     >>> key = tangrad.random.key(0)
     >>> program = tangrad.make_jaxpr(lambda key: tangrad.random.normal(key, (100_001,)))(key)
-    >>> with_even_loops(program, 1) is program, with_even_loops(program, 2).jaxpr.eqns[-1].primitive.name
+    >>> alone, shared = with_even_loops(program, lambda: 1), with_even_loops(program, lambda: 2)
+    >>> alone is program, shared.jaxpr.eqns[-1].primitive.name
     (True, 'concatenate')
     """
-    return closed if count < 2 else _Rewriting(count).program(closed, [True] * len(closed.jaxpr.outvars))
+    return _Rewriting(threads).program(closed, [True] * len(closed.jaxpr.outvars))
 
 
 class _Rewriting:
-    """One run. `count`: of threads."""
+    """One run. `threads`: how many there are, which is asked where something is drawn."""
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, threads: Callable[[], int]) -> None:
+        self._threads = threads
         self._programs: dict[Any, tuple[ClosedJaxpr, ClosedJaxpr]] = {}  # those within, which are kept alive
 
     def program(self, closed: ClosedJaxpr, stored: Sequence[bool]) -> ClosedJaxpr:
@@ -95,9 +89,13 @@ class _Rewriting:
         jaxpr = closed.jaxpr
         if any(map(self._draws, jaxpr.eqns)):
             jaxpr = _Loops(jaxpr.replace(eqns=list(self._drawn(jaxpr.eqns))), stored, self._count).jaxpr() or jaxpr
-        if any([eqn.primitive.identity in LOOPS or eqn.primitive.identity in CALLS for eqn in jaxpr.eqns]):
+        if any([eqn.primitive.programs is not None for eqn in jaxpr.eqns]):
             jaxpr = self._looked_into(jaxpr, stored)
         return closed if jaxpr is closed.jaxpr else ClosedJaxpr(jaxpr, closed.consts)
+
+    @cached_property
+    def _count(self) -> int:
+        return self._threads()
 
     def _draws(self, eqn: JaxprEqn) -> bool:
         return eqn.primitive.family == DRAWN and even_part(eqn.outvars[0].aval, self._count) > 0
@@ -121,20 +119,18 @@ class _Rewriting:
         return jaxpr.replace(eqns=eqns) if changed else jaxpr
 
     def _equation(self, eqn: JaxprEqn, written: set[Atom]) -> JaxprEqn:
-        name = eqn.primitive.identity
-        if name not in LOOPS and name not in CALLS:
+        if eqn.primitive.programs is None:
             return eqn
-        results = [var in written for var in eqn.outvars] if name in CALLS else None
-        params = {key: self._value(value, results) for key, value in eqn.params.items()}
-        return eqn.replace(params=params) if any([params[key] is not eqn.params[key] for key in params]) else eqn
+        # Of a call the results go on as those of its equation do; others are written to memory.
+        results = [var in written for var in eqn.outvars] if eqn.primitive.programs == "call" else None
+        params = with_sub_jaxprs(eqn.params, lambda program: self._program_within(program, results))
+        return eqn if params is eqn.params else eqn.replace(params=params)
 
-    def _value(self, value: Any, stored: Sequence[bool] | None) -> Any:
-        if isinstance(value, ClosedJaxpr):
-            return self.program(value, [True] * len(value.jaxpr.outvars) if stored is None else stored)
-        if type(value) is not tuple:
-            return value
-        items = tuple([self._value(item, stored) for item in value])
-        return items if any([new is not item for new, item in zip(items, value)]) else value
+    def _program_within(self, program: Jaxpr | ClosedJaxpr, stored: Sequence[bool] | None) -> Jaxpr | ClosedJaxpr:
+        if not isinstance(program, ClosedJaxpr):
+            return program
+        count = len(program.jaxpr.outvars)
+        return self.program(program, [True] * count if stored is None or len(stored) != count else stored)
 
 
 def _inlined(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterator[JaxprEqn]:

@@ -10,7 +10,7 @@ from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, set
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
 from tangrad._backend_xla.calls import in_turns, make_execute, wrapped
 from tangrad._backend_xla.compiler_options import explain, for_calls, warn_of_calls, with_effort, with_extra
-from tangrad._backend_xla.even_loops import threads, with_even_loops
+from tangrad._backend_xla.even_loops import with_even_loops
 from tangrad._backend_xla.jaxlib_api import bytecode, physical_aval
 from tangrad._backend_xla.lowering import Module, lower_to_module
 from tangrad._backend_xla.manual import AxisEnvironment
@@ -27,7 +27,7 @@ from tangrad._backend_xla.moving import common_placement, move, moved
 from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load
 from tangrad._backend_xla.symbolic_entry import lower_with_entry
 from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, ShapedArray, Tracer, thread
-from tangrad.core.backends import CompileOptions, chosen_device, program_shardings, types_by_shardings
+from tangrad.core.backends import CompileOptions, chosen_device, processors, program_shardings, types_by_shardings
 from tangrad.core.tools import from_signal_handler
 from tangrad.errors import UnexpectedTracerError
 
@@ -152,7 +152,7 @@ def _lower(
     if plan is not None:
         more["layout"] = _layout(plan, options)
     elif platform == "cpu" and not (replica_axes or more["parts"]):
-        closed = with_even_loops(closed, threads())
+        closed = with_even_loops(closed, processors)
     return lower_to_module(closed, options.name, platform, donated, **more)
 
 

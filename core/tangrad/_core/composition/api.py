@@ -47,8 +47,9 @@ def public_package(module_name: str) -> tuple[Callable[[str], Any], Callable[[],
 
     def __getattr__(name: str) -> object:  # noqa: N807
         if name.startswith("__"):
-            if name == "__all__":
-                return sorted(_usable_names(prefix))
+            if name == "__all__":  # what is denied or broken would stop `from package import *`
+                unusable = {one.name for one in composition().entries(GROUP) if one.status in ("denied", "broken")}
+                return sorted([inner for inner in _names(prefix) if prefix + inner not in unusable])
             if name == "__version__" and not prefix:
                 return own_version()
             raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
@@ -139,12 +140,6 @@ def _names(prefix: str) -> set[str]:
     """Return the public names directly in the package that `prefix` names."""
     inside = [name[len(prefix) :] for name in composition().names(GROUP) if name.startswith(prefix)]
     return {name for name in inside if "." not in name}
-
-
-def _usable_names(prefix: str) -> set[str]:
-    """Return the names for `from package import *`: without what is denied or broken, which would stop it."""
-    unusable = {plugin.name for plugin in composition().entries(GROUP) if plugin.status in ("denied", "broken")}
-    return {name for name in _names(prefix) if prefix + name not in unusable}
 
 
 def _modules(path: Sequence[str]) -> set[str]:

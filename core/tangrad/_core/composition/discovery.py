@@ -87,8 +87,10 @@ def _record_of(path: str, cache: str | None) -> Record | None:
         status = os.stat(path)
     except own_fault(OSError, ValueError):
         return None
+    if stat.S_ISREG(status.st_mode):  # an archive, or a file that has none
+        return _record(path, path, lambda: _metadata().distributions(path=[path]), set())
     if not stat.S_ISDIR(status.st_mode):
-        return _record_of_archive(path) if stat.S_ISREG(status.st_mode) else None
+        return None
     state = f"{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"  # all three: images are built with fixed times
     file = None if cache is None else os.path.join(cache, records.file_name(path))
     if file is not None:
@@ -200,11 +202,6 @@ def _metadata() -> Any:
     else:
         import importlib_metadata as metadata
     return metadata
-
-
-def _record_of_archive(path: str) -> Record:
-    """Return the record of a file on the path; an empty one where it is no archive."""
-    return _record(path, path, lambda: _metadata().distributions(path=[path]), set())
 
 
 def _record_of_finder(finder: Any, earlier: Iterable[Record]) -> Record:

@@ -30,6 +30,7 @@ from tangrad._core.diagnostics.errors import BrokenPluginError, DeniedPluginErro
 
 T = TypeVar("T")
 Wrapper: TypeAlias = Generator[None, Any, Any]
+DECLARED = ("tangrad._core.composition.", "tangrad._core.kernel.")  # where specifications are, and hooks in protocols
 PASSES_THROUGH = (*CIRCUMSTANCES, RefusedError)  # what a hook raises and is no fault of its plugin
 
 
@@ -69,15 +70,9 @@ def _check_names(probation: pluggy.PluginManager, hook_object: object) -> None:
     implemented = {caller.name for caller in callers}
     for name in known:
         function = getattr(hook_object, name, None)
-        if name not in implemented and inspect.isroutine(function) and not _is_declared(function):
+        module = str(getattr(function, "__module__", None))
+        if name not in implemented and inspect.isroutine(function) and not module.startswith(DECLARED):
             raise TypeError(f"{name} of {hook_object!r} is not marked: write @tangrad.core.hookimpl above it")
-
-
-def _is_declared(function: object) -> bool:
-    """Whether a function is one of ours: a specification, or a hook's method in a protocol."""
-    return str(getattr(function, "__module__", None)).startswith(
-        ("tangrad._core.composition.", "tangrad._core.kernel.")
-    )
 
 
 def _check_form(hook: str, one: pluggy.HookImpl, hook_object: object) -> None:

@@ -220,11 +220,6 @@ def result_type(*args: object, return_weak_type_flag: bool = False) -> DType | t
     """
     dtype, weak = lattice_result_type(*[canonicalize_dtype(None) if x is None else x for x in args])
     if weak:
-        dtype = canonicalize_dtype(_weak_default(dtype))
+        # The widest type of the kind: results are not narrow only because a weak operand was.
+        dtype = canonicalize_dtype(np.uint64 if dtype.kind == "u" else _WEAK_NODE_DTYPES[_node(dtype, True)])
     return (dtype, weak) if return_weak_type_flag else dtype
-
-
-@lru_cache(256)
-def _weak_default(dtype: DType) -> type:
-    """The widest type of the kind of a weak dtype: results are not narrow only because a weak operand was."""
-    return np.uint64 if dtype.kind == "u" else _WEAK_NODE_DTYPES[_node(dtype, True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, is_not
 from typing import Any, TypeAlias
 
 from tangrad._core.diagnostics.source_info import SourceInfo
@@ -242,6 +242,19 @@ def sub_jaxprs(params: dict[str, object]) -> Iterator[Jaxpr | ClosedJaxpr]:
     for value in params.values():
         items = value if isinstance(value, (tuple, list)) else (value,)
         yield from [item for item in items if isinstance(item, (Jaxpr, ClosedJaxpr))]
+
+
+def with_sub_jaxprs(params: Params, change: Callable[[Any], object]) -> Params:
+    """Parameters with `change(jaxpr)` in place of each jaxpr, those inside tuples included; `params` where all stay."""
+
+    def changed(value: object) -> object:
+        if type(value) is tuple:
+            items = tuple(map(changed, value))
+            return items if any(map(is_not, items, value)) else value
+        return change(value) if isinstance(value, (Jaxpr, ClosedJaxpr)) else value
+
+    new = {name: changed(value) for name, value in params.items()}
+    return new if any(map(is_not, new.values(), params.values())) else params
 
 
 @calls_rules("effects")

@@ -63,8 +63,8 @@ class Primitive(Generic[Result_co]):
         weak_type: "all": results are weakly typed if every operand is; "never"; "own": as abstract_eval returns.
         effects: None or `(avals, params) -> frozenset of effects`.
         decompose: None or `(*args, **params) -> results` in terms of other primitives.
-        evaluate: None or `(args, params) -> results`: how the bottom trace applies a primitive that carries programs,
-            in place of the backend's `apply`.
+        evaluate: None or `(args, params) -> results`, in place of the backend's `apply`, for one that carries programs.
+        programs: None, or where passes go into those of an equation: "call" if the one gives its results, else "loop".
         carries_programs: whether it was ever applied with a jaxpr or a function among its parameters.
         own_named_shape: whether the named axes of the results are those of abstract_eval; else they are all operands'.
         value_form: None or `(*avals, **params) -> function of the operands, or None`: the entry of `calls` on a backend
@@ -73,8 +73,8 @@ class Primitive(Generic[Result_co]):
     """
 
     __slots__ = (
-        *("__weakref__", "abstract_eval", "calls", "carries_programs", "decompose", "documentation", "effects"),
-        *("evaluate", "family", "memo", "multiple_results", "name", "own_named_shape", "value_form", "weak_type"),
+        *("__weakref__", "abstract_eval", "calls", "carries_programs", "decompose", "documentation", "effects", "memo"),
+        *("evaluate", "family", "multiple_results", "name", "own_named_shape", "programs", "value_form", "weak_type"),
     )
 
     def __init__(
@@ -90,6 +90,7 @@ class Primitive(Generic[Result_co]):
         evaluate: Callable[[Any, Params], object] | None = None,
         own_named_shape: bool = False,
         value_form: Callable[..., Callable[..., Any] | None] | None = None,
+        programs: str | None = None,
     ) -> None:
         if weak_type not in WEAK_TYPE_POLICIES:
             raise ValueError(f"primitive {name!r}: weak_type must be one of {WEAK_TYPE_POLICIES}, got {weak_type!r}")
@@ -98,7 +99,7 @@ class Primitive(Generic[Result_co]):
         self.abstract_eval = abstract_eval
         self.multiple_results, self.own_named_shape = multiple_results, own_named_shape
         self.weak_type, self.effects = weak_type, effects
-        self.decompose, self.evaluate, self.value_form = decompose, evaluate, value_form
+        self.decompose, self.evaluate, self.value_form, self.programs = decompose, evaluate, value_form, programs
         self.documentation, self.carries_programs = abstract_eval.__doc__, False
         self.memo: dict[object, object] = {}  # inferred types, by those of the operands (and the key of the parameters)
         self.calls = DirectCalls()

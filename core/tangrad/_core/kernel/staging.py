@@ -200,16 +200,11 @@ def trace_to_jaxpr(
         check_no_leak(reference)
     if thread.check_jaxprs:
         check_jaxpr(jaxpr)
-    if hooks.observes("tangrad_traced"):
-        _report(jaxpr, consts, name, perf_counter() - started)
+    if hooks.observes("tangrad_traced"):  # observers get no tracers, which they could keep
+        has_tracers = any([isinstance(const, Tracer) for const in consts])
+        seen = ClosedJaxpr(closed_over_as_arguments(jaxpr)) if has_tracers else ClosedJaxpr(jaxpr, consts)
+        hooks.traced(HookContext(name), seen, perf_counter() - started)
     return jaxpr, consts
-
-
-def _report(jaxpr: Jaxpr, consts: Sequence[Array], name: str, seconds: float) -> None:
-    """Notify observers; they do not get tracers, which they could keep."""
-    if any([isinstance(const, Tracer) for const in consts]):
-        jaxpr, consts = closed_over_as_arguments(jaxpr), ()
-    hooks.traced(HookContext(name), ClosedJaxpr(jaxpr, consts), seconds)
 
 
 def _check_outputs(outputs: Sequence[object], name: str) -> None:

@@ -55,6 +55,11 @@ class holding:  # noqa: N801 - a context manager, named as a verb
         thread.__dict__.update(self._previous)
 
 
+def processors() -> int:
+    """How many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 # --- forks ----------------------------------------------------------------------------------------------------------
 
 _watched: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -88,6 +88,7 @@ def inline(*args: Value, jaxpr: ClosedJaxpr, **_: object) -> Values:
     effects=effects,
     evaluate=evaluate,
     decompose=inline,
+    programs="call",
 )
 def custom_jvp_call_p(
     *avals: ShapedArray, jaxpr: object, rule: object, num_consts: int, name: str
@@ -104,6 +105,7 @@ def custom_jvp_call_p(
     effects=effects,
     evaluate=evaluate,
     decompose=inline,
+    programs="call",
 )
 def custom_vjp_call_p(
     *avals: ShapedArray, jaxpr: ClosedJaxpr, fwd: object, num_consts: int, name: str

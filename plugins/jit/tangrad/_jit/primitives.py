@@ -68,7 +68,9 @@ def with_constants(closed: ClosedJaxpr, outer: Sequence[Array]) -> ClosedJaxpr:
 jit = PrimitiveSet("jit", api=1)
 
 
-@jit.primitive(name="jit", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=run_jaxpr)
+@jit.primitive(
+    name="jit", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=run_jaxpr, programs="call"
+)
 def jit_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str) -> tuple[ShapedArray, ...]:
     """A call of the program `jaxpr`."""
     if len(avals) != len(jaxpr.in_avals):
@@ -135,7 +137,13 @@ def _evaluate(args: Values, params: Params) -> tuple[Array, ...]:
 
 
 @regions.primitive(
-    name="region", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_evaluate, decompose=_inline
+    name="region",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=_evaluate,
+    decompose=_inline,
+    programs="loop",
 )
 def region_p(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str) -> tuple[ShapedArray, ...]:
     """A call of the program `jaxpr`, which backends should compile once for all calls of it."""

@@ -22,6 +22,7 @@ from tangrad.core import (
     run_traced,
     trace_to_closed_jaxpr,
 )
+from tangrad.core.tools import with_sub_jaxprs
 from tangrad.core.transformations import is_operand
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class PortableTrace(RuleTrace):
         if PORTABLE.get_rule(primitive) is not None:
             return self._by_rule(primitive, args, params)
         if has_lowering(primitive):
-            params = {name: _portable_parameter(value) for name, value in params.items()}
+            params = with_sub_jaxprs(params, _portable_program)
             return self.parent.process_primitive(primitive, args, params)
         if primitive.decompose is None:
             raise ArtifactError(
@@ -124,11 +125,7 @@ def _portable(closed: ClosedJaxpr) -> ClosedJaxpr:
     return trace_to_closed_jaxpr(run, plain, closed.jaxpr.debug_name or "a program")
 
 
-def _portable_parameter(value: object) -> object:
-    if isinstance(value, ClosedJaxpr):
-        return _portable(value)
-    if isinstance(value, Jaxpr) and not value.constvars:
-        return _portable(ClosedJaxpr(value)).jaxpr
-    if type(value) is tuple:
-        return tuple([_portable_parameter(item) for item in value])
-    return value
+def _portable_program(program: Jaxpr | ClosedJaxpr) -> Jaxpr | ClosedJaxpr:
+    if isinstance(program, ClosedJaxpr):
+        return _portable(program)
+    return program if program.constvars else _portable(ClosedJaxpr(program)).jaxpr

@@ -28,7 +28,7 @@ from tangrad.core import (
     thread,
     trace_to_jaxpr,
 )
-from tangrad.core.tools import check_jaxpr
+from tangrad.core.tools import check_jaxpr, with_sub_jaxprs
 from tangrad.errors import MissingRuleError
 from tangrad.typing import Params
 
@@ -258,18 +258,7 @@ def _check_renamed(eqn: JaxprEqn, effects: frozenset[Effect], subst: Substitutio
 def subst_in_programs(params: Params, subst: Substitution) -> Params:
     """The default rule: the names are substituted in all programs among the parameters."""
     substitution = as_substitution(subst)
-    return {name: _value(value, substitution) for name, value in params.items()}
-
-
-def _value(value: object, subst: Substitution) -> object:
-    if isinstance(value, ClosedJaxpr):
-        return subst_axis_names(value, subst)
-    if isinstance(value, Jaxpr):
-        return subst_axis_names(value, subst)
-    if type(value) is tuple and any([isinstance(item, (Jaxpr, ClosedJaxpr)) for item in value]):
-        new = tuple([_value(item, subst) for item in value])
-        return value if all([one is other for one, other in zip(new, value)]) else new
-    return value
+    return with_sub_jaxprs(params, lambda program: subst_axis_names(program, substitution))
 
 
 def subst_under_binder(jaxpr: Program, subst: object, bound: Sequence[Hashable]) -> tuple[Program, Names]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from math import prod
-from os import cpu_count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,6 @@ _NAMES = {FftType.FFT: "fft", FftType.IFFT: "ifft", FftType.RFFT: "rfft", FftTyp
 _ALWAYS_DOUBLE = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 
 LARGE = 1 << 17  # elements from which on SciPy is asked for
-MOST_WORKERS = 8
 PART = 1 << 16  # elements of a part, of which each thread takes one after another
 
 
@@ -52,7 +50,8 @@ def _function(fft_type: FftType, size: int, lengths: tuple[int, ...]) -> Callabl
     module = _scipy() if size >= LARGE else None
     keywords: dict[str, Any] = {"s": lengths, "axes": tuple(range(-len(lengths), 0))} if several else {"n": lengths[0]}
     if module is not None:
-        return partial(getattr(module, name), workers=min(MOST_WORKERS, cpu_count() or 1), **keywords)
+        transform = partial(getattr(module, name), **keywords)
+        return lambda x: transform(x, workers=threads.count())
     alone = partial(getattr(np.fft, name), **keywords)
     if size < LARGE or _ALWAYS_DOUBLE:
         return alone

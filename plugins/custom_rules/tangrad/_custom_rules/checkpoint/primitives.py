@@ -40,7 +40,13 @@ def barrier_of(prevent_cse: Barrier, positions: Iterable[int], others: int = 0) 
 
 
 @checkpointing.primitive(
-    name="remat", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=_evaluate, decompose=_inline
+    name="remat",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=_evaluate,
+    decompose=_inline,
+    programs="call",
 )
 def remat_p(
     *avals: ShapedArray, jaxpr: ClosedJaxpr, prevent_cse: Barrier, differentiated: bool, policy: object

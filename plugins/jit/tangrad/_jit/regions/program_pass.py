@@ -26,6 +26,7 @@ from tangrad._jit.regions.structure import Structures, body_of, parts_first, tot
 from tangrad._jit.settings import Limits
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, dce_jaxpr
 from tangrad.core.arguments import is_symbolic
+from tangrad.core.tools import sub_jaxprs, with_sub_jaxprs
 
 if TYPE_CHECKING:
     from tangrad.typing import Atom
@@ -185,20 +186,6 @@ def _ends(
     return found
 
 
-# Primitives whose programs are lowered where they stand, and looked into. The others are left alone.
-LOOKED_INTO = frozenset(
-    {
-        "jit.jit",
-        "control_flow.scan",
-        "control_flow.while",
-        "control_flow.cond",
-        "checkpointing.remat",
-        "custom_rules.custom_jvp_call",
-        "custom_rules.custom_vjp_call",
-    }
-)
-
-
 def with_regions(closed: ClosedJaxpr, limits: Limits, unmarked: bool) -> ClosedJaxpr | None:
     """The program with regions, None where it has none that pay.
 
@@ -297,7 +284,8 @@ class _Pass:
             self.changes += 1
             params = {"jaxpr": self._region(programs[0]), "name": equation.params["name"]}
             return equation.replace(primitive=region_p, params=params)
-        return equation.replace(params={name: self._rewritten(value) for name, value in equation.params.items()})
+        params = with_sub_jaxprs(equation.params, self._rewritten)
+        return equation if params is equation.params else equation.replace(params=params)
 
     def _is_region(self, equation: JaxprEqn) -> bool:
         if equation.effects or not self._limits.fits(self._structures.contents(equation)):
@@ -312,10 +300,8 @@ class _Pass:
             found = self._regions[number] = self._program(program)
         return found
 
-    def _rewritten(self, value: object) -> object:
-        if isinstance(value, ClosedJaxpr):
-            return self._program(value)
-        return tuple([self._rewritten(item) for item in value]) if type(value) is tuple else value
+    def _rewritten(self, program: ClosedJaxpr | Jaxpr) -> ClosedJaxpr | Jaxpr:
+        return self._program(program) if isinstance(program, ClosedJaxpr) else program
 
     def _program(self, program: ClosedJaxpr) -> ClosedJaxpr:
         """A program with its regions; itself, where it has none."""
@@ -330,7 +316,6 @@ class _Pass:
 
 def _programs_of(equation: JaxprEqn) -> list[ClosedJaxpr]:
     """The programs in the parameters of an equation that are looked into."""
-    if not equation.params or equation.primitive.identity not in LOOKED_INTO:
+    if equation.primitive.programs is None or equation.primitive is region_p:
         return []
-    values = [item for value in equation.params.values() for item in (value if type(value) is tuple else (value,))]
-    return [value for value in values if isinstance(value, ClosedJaxpr)]
+    return [program for program in sub_jaxprs(equation.params) if isinstance(program, ClosedJaxpr)]

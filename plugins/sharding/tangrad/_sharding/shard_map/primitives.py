@@ -28,7 +28,7 @@ from tangrad.core import (
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.programs import program_for, to_arrays
 from tangrad.core.settings import is_checking_values
-from tangrad.core.tools import sub_jaxprs
+from tangrad.core.tools import sub_jaxprs, with_sub_jaxprs
 from tangrad.core.transformations import one_equation
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.extend.lax import index_in_dim, mul_p, pad_p, reduce_sum_p, reshape_p, transpose_p
@@ -259,7 +259,7 @@ def _plainly(jaxpr: Jaxpr) -> Jaxpr:
         if eqn.primitive is sharding_constraint_p and is_of_parts(eqn.params["sharding"]):
             known[eqn.outvars[0]] = read(eqn.invars[0])
             continue
-        params = {name: _without(value) for name, value in eqn.params.items()}
+        params = with_sub_jaxprs(eqn.params, without_combining)
         inputs, outputs = [read(atom) for atom in eqn.invars], [of(var) for var in eqn.outvars]
         equations.append(eqn.replace(invars=inputs, outvars=outputs, params=params))
     return jaxpr.replace(
@@ -268,14 +268,6 @@ def _plainly(jaxpr: Jaxpr) -> Jaxpr:
         outvars=[read(atom) for atom in jaxpr.outvars],
         eqns=equations,
     )
-
-
-def _without(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple([_without(item) for item in value])
-    if isinstance(value, ClosedJaxpr):
-        return without_combining(value)
-    return without_combining(value) if isinstance(value, Jaxpr) else value
 
 
 def _records_combining(jaxpr: Jaxpr | ClosedJaxpr) -> bool:

@@ -22,13 +22,11 @@ from tangrad.core import (
     trace_to_closed_jaxpr,
 )
 from tangrad.core.caches import JaxprCache, register_cache
-from tangrad.core.tools import sub_jaxprs
+from tangrad.core.tools import sub_jaxprs, with_sub_jaxprs
 from tangrad.core.transformations import join_named_shapes
 from tangrad.extend.collectives import differing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tangrad.typing import Params, Value
 
 
@@ -162,7 +160,7 @@ def fitted(
     if all([one is other or one.named_shape == other.named_shape for one, other in zip(recorded, avals)]):
         return args, params
     wanted = [_among(join_named_shapes(pair), names) for pair in zip(recorded, avals, strict=True)]
-    programs = [item for value in params.values() for item in _items(value) if isinstance(item, ClosedJaxpr)]
+    programs = [program for program in sub_jaxprs(params) if isinstance(program, ClosedJaxpr)]
     if not programs:
         return args, params
     found = _places(primitive, len(args), params, programs)
@@ -173,7 +171,7 @@ def fitted(
     else:
         wanted, made = _round(programs, found, wanted, names)
     new = iter(made)
-    replaced = {name: _replaced(value, new) for name, value in params.items()}
+    replaced = with_sub_jaxprs(params, lambda program: next(new) if isinstance(program, ClosedJaxpr) else program)
     return [_as_wide(arg, axes) for arg, axes in zip(args, wanted, strict=True)], replaced
 
 
@@ -245,14 +243,3 @@ def _joined(several: Sequence[NamedShape]) -> NamedShape:
 
 def _avals(program: ClosedJaxpr) -> list[ShapedArray]:
     return [*program.in_avals, *program.out_avals]
-
-
-def _items(value: object) -> Sequence[object]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _replaced(value: object, made: Iterator[ClosedJaxpr]) -> object:
-    """A parameter with the next of the programs made in the place of each."""
-    if isinstance(value, tuple):
-        return tuple([_replaced(item, made) if isinstance(item, ClosedJaxpr) else item for item in value])
-    return next(made) if isinstance(value, ClosedJaxpr) else value

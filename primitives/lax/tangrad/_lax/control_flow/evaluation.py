@@ -17,6 +17,7 @@ from tangrad.core import Array, ClosedJaxpr, Literal, Primitive, eval_jaxpr, fin
 from tangrad.core.caches import JaxprCache, register_cache, weak_key
 from tangrad.core.programs import check_results, program_for, to_arrays
 from tangrad.core.settings import is_checking_values
+from tangrad.core.tools import with_sub_jaxprs
 from tangrad.core.transformations import find_backend, one_equation
 from tangrad.typing import Params, Value
 
@@ -195,10 +196,7 @@ def _as_one_program(name: str, body: ClosedJaxpr, args: Values, params: Params) 
 
 def _loop_alone(primitive: Primitive, avals: Values, params: Params) -> ClosedJaxpr:
     """The program of a loop and nothing else. The programs in its parameters are copies, so the cache can drop them."""
-    copied = {
-        name: ClosedJaxpr(value.jaxpr, value.consts) if isinstance(value, ClosedJaxpr) else value
-        for name, value in params.items()
-    }
+    copied = with_sub_jaxprs(params, lambda program: ClosedJaxpr(program.jaxpr, program.consts))
     return one_equation(primitive, avals, copied)
 
 

@@ -21,7 +21,12 @@ control_flow = PrimitiveSet("control_flow", api=1)
 
 
 @control_flow.primitive(
-    name="cond", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_cond
+    name="cond",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=evaluate_cond,
+    programs="loop",
 )
 def cond_p(index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...]) -> tuple[ShapedArray, ...]:
     """The results of `branches[index]`; an index beyond the last one means the last."""
@@ -68,7 +73,12 @@ def _results(
 
 
 @control_flow.primitive(
-    name="while", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_while
+    name="while",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=evaluate_while,
+    programs="loop",
 )
 def while_p(
     *avals: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
@@ -87,7 +97,12 @@ def while_p(
 
 
 @control_flow.primitive(
-    name="scan", multiple_results=True, weak_type="own", own_named_shape=True, evaluate=evaluate_scan
+    name="scan",
+    multiple_results=True,
+    weak_type="own",
+    own_named_shape=True,
+    evaluate=evaluate_scan,
+    programs="loop",
 )
 def scan_p(
     *avals: ShapedArray, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool, unroll: int
