@@ -1,14 +1,17 @@
-"""From jaxprs to StableHLO: functions, regions, constants, decompositions, effects, locations, named axes."""
+"""From jaxprs to StableHLO: functions, regions, constants, decompositions, effects, locations, axes, running totals."""
 
+import functools
 import gc
 import weakref
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 pytest.importorskip("jaxlib")
 p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
+import tangrad
 from tangrad import named_scope
 from tangrad._backend_xla import helpers, mlir
 from tangrad._backend_xla.lowering import lower_to_module
@@ -290,3 +293,125 @@ def test_replica_groups() -> None:
 def test_modules_say_how_many_replicas_they_are_for() -> None:
     closed = trace_to_closed_jaxpr(lambda x: (p.neg_p.bind(x),), [AVAL])
     assert "mhlo.num_replicas = 8" in text_of(closed, axes=AxisEnvironment(("i",), (8,)))
+
+
+# --- running totals of large arrays, as loops over blocks ------------------------------------------------------------
+
+
+@pytest.fixture
+def without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled kernels have running totals of their own."""
+    kernels = pytest.importorskip("tangrad._kernels.on_xla_cpu")
+    monkeypatch.setattr(kernels, "is_here", lambda ctx: False)
+
+
+ACCUMULATE = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum}
+# One row in parts, whole rows and columns, of sizes that blocks divide and leave something of.
+SHAPES = [
+    ((4096,), 0), ((2049,), 0), ((70_001,), 0), ((3, 4099), 1), ((2100, 2), 0), ((2, 1031, 3), 1), ((9, 257), 1),
+    ((64, 64), 1), ((33, 130), 0), ((16, 129), 0), ((5, 40, 131), 1), ((1, 17, 150, 1), 1), ((40, 17, 4), 1),
+]  # fmt: skip
+RUNNING = ("float32", "float64", "bfloat16", "float16", "int32", "int8", "uint64", "complex64")
+
+
+@functools.cache
+def running_function(name: str, axis: int, reverse: bool) -> object:
+    return tangrad.jit(lambda x: getattr(tangrad.lax, name)(x, axis, reverse), backend="xla")
+
+
+def running(name: str, x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
+    with tangrad.enable_x64(True):
+        return np.asarray(running_function(name, axis, reverse)(x))
+
+
+def exactly(name: str, x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
+    kinds = {"c": np.clongdouble, "i": x.dtype, "u": x.dtype}
+    x = x.astype(kinds.get(x.dtype.kind, np.longdouble))
+    with np.errstate(all="ignore"):
+        total = ACCUMULATE[name].accumulate(np.flip(x, axis) if reverse else x, axis, x.dtype)
+    return np.flip(total, axis) if reverse else total
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, dtype) for name in ACCUMULATE for dtype in RUNNING if "complex" not in dtype or name == "cumsum"],
+)
+def test_running_totals_of_large_arrays_are_those_of_numpy(name: str, dtype: str, without_kernels: None) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    rng = np.random.default_rng(0)
+    first = RUNNING.index(dtype) + list(ACCUMULATE).index(name)  # of one type all shapes
+    for shape, axis in SHAPES[first % 4 :: 4] if first else SHAPES:
+        if kind.kind in "iu":
+            x = rng.integers(0, 120, shape).astype(kind)
+        else:
+            x = (1 + rng.normal(size=shape) * (0.3 if name != "cumprod" else 1e-3)).astype(kind)
+        for reverse in (False, True):
+            found, exact = running(name, x, axis, reverse), exactly(name, x, axis, reverse)
+            assert found.dtype == kind
+            if kind.kind in "iu" or name in ("cummax", "cummin"):
+                np.testing.assert_array_equal(found.astype(exact.dtype), exact)
+                continue
+            # A sum of positive numbers is off by a few units, a product by one for each factor at most.
+            many = shape[axis] if name == "cumprod" else 4
+            with np.errstate(all="ignore"):
+                allowed = many * float(ml_dtypes.finfo(kind).eps) * np.abs(exact)
+                fits = np.abs(exact) <= float(ml_dtypes.finfo(kind).max)
+            assert (np.abs(found.astype(exact.dtype) - exact) <= allowed)[fits].all(), (shape, reverse)
+            assert np.isinf(np.abs(found)[~fits].astype(np.float64)).all()
+
+
+def test_running_sums_of_a_long_axis_keep_their_digits(without_kernels: None) -> None:
+    for dtype in (np.float32, np.float64):
+        x = np.random.default_rng(1).random(300_000).astype(dtype)
+        exact = exactly("cumsum", x, 0, False)
+        error = np.abs(running("cumsum", x, 0, False) - exact) / exact
+        assert error.max() < 2.5 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("shape", [(5000,), (40, 100), (100, 40)])
+def test_running_totals_go_on_from_what_is_not_finite(shape: tuple, dtype: str, without_kernels: None) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    for values in ([np.inf], [-np.inf], [np.nan], [np.inf, -np.inf]):
+        x = np.ones(shape, kind)
+        x.reshape(shape[0], -1)[[shape[0] // 3, shape[0] // 2][: len(values)], 0] = values
+        for name in ACCUMULATE:
+            exact = exactly(name, x, 0, False).astype(np.float64)
+            found = running(name, x, 0, False).astype(np.float64)
+            close = np.isclose(found, exact, rtol=4 * float(ml_dtypes.finfo(kind).eps), equal_nan=True)
+            assert close.all(), (values, name)
+
+
+def test_running_totals_in_loops_are_mapped_and_differentiated(without_kernels: None) -> None:
+    x = np.random.default_rng(2).random((6, 3000)).astype(np.float32)
+    wide = x.astype(np.float64)
+
+    def mean_of_totals(x: tangrad.Array) -> tangrad.Array:
+        return tangrad.lax.fori_loop(0, 3, lambda _, x: tangrad.lax.cumsum(x) / x.shape[0], x)
+
+    expected = wide
+    for _ in range(3):
+        expected = np.cumsum(expected, -1) / 3000
+    found = tangrad.jit(tangrad.vmap(mean_of_totals), backend="xla")(x)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=3e-6)
+    grad = tangrad.jit(tangrad.grad(lambda x: (tangrad.lax.cumsum(x, 1) ** 2).sum()), backend="xla")
+    later = np.flip(np.cumsum(np.flip(2 * np.cumsum(wide, 1), 1), 1), 1)
+    np.testing.assert_allclose(np.asarray(grad(x)), later, rtol=1e-6)
+
+
+def test_running_totals_take_no_memory_but_that_of_blocks(without_kernels: None) -> None:
+    for shape, axis in (((300_000,), 0), ((600, 500), 0), ((600, 500), 1)):
+        for dtype in ("float32", "float64", "int8"):
+            function = tangrad.jit(lambda x, axis=axis: tangrad.lax.cumsum(x, axis), backend="xla")
+            with tangrad.enable_x64(True):
+                analysis = function.lower(np.ones(shape, dtype)).compile().memory_analysis()
+            assert analysis.temp_size_in_bytes < 100_000
+
+
+def test_programs_that_go_elsewhere_and_small_arrays_have_windows(without_kernels: None) -> None:
+    function = tangrad.jit(tangrad.lax.cumsum, backend="xla")
+    assert "small_call" in function.lower(np.ones(4096, F32)).as_text()
+    assert "small_call" not in function.lower(np.ones(1024, F32)).as_text()
+    assert "small_call" not in function.lower(np.ones((15, 4096), F32)).as_text()
+    exported = tangrad.export.export(function)(np.ones(4096, F32)).mlir_module()
+    assert "reduce_window" in exported and "small_call" not in exported

@@ -147,10 +147,8 @@ XLA = {
     "elementwise.shift_right_logical": {"arithmetic": operation("stablehlo.shift_right_arithmetic")},
     "elementwise.div": {"by zero": _plain_quotient("stablehlo.divide")},
     "elementwise.rem": {"by zero": _plain_quotient("stablehlo.remainder")},
-    "elementwise.atan2": {"in half": _through("float16")},
     "reductions.reduce_sum": {"in half": _through("float16")},
     "reductions.reduce_max": {"from 0": _from_zero},
-    "reductions.cumsum": {"forwards": other(reverse=False)},
     "reductions.argmax": {"in half": _through("float16")},
     "indexing.gather": {"clips": other(mode=CLIP, fill_value=None)},
     "indexing.scatter_add": {"clips": other(mode=CLIP)},
@@ -159,7 +157,9 @@ XLA = {
     "sorting.top_k": {"in half": _through("float16")},
 }
 CPU = {
+    "elementwise.atan2": {"in half": _through("float16")},
     "contractions.dot_general": {"in half": _through("float16")},
+    "reductions.cumsum": {"forwards": other(reverse=False)},
     "linalg.triangular_solve": {"no unit diagonal": other(unit_diagonal=lambda unit: not unit)},
     "windows.conv_general_dilated": {"in half": _through("float16")},
 }

@@ -371,7 +371,7 @@ class Runner:
         try:
             return compile_module(module, [device], options, self.options)
         except jaxlib_api.XlaRuntimeError as error:
-            if not module.kept_calls or closed is None:
+            if not (module.kept_calls or module.looping_calls) or closed is None:
                 raise
             warn_of_calls(self.options.name, error)
         module = _lower(self.backend, closed, self.options, device.platform, keeps_calls=False)

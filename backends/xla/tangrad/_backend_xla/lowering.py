@@ -58,7 +58,7 @@ class Module:
             variables, and the number of the platform where there are several.
         functions: what has been lowered as a function: jaxpr -> symbol. constants: arrays that are known by identity.
         has_unknown_sizes: whether sizes must be filled in before it is compiled; is_portable: whether others read it.
-        keeps_calls: whether XLA is asked to keep the calls of regions; kept_calls: how many there are.
+        keeps_calls: whether XLA is asked to keep the calls of regions; kept_calls, looping_calls: of them and of loops.
         has_large_products: whether some contraction is not small (`compiler_options.is_small_product`).
     """
 
@@ -87,7 +87,7 @@ class Module:
         self.functions: dict[Hashable, str] = {}
         # XLA's partitioner and its code for GPUs take calls apart by ways of their own: there nothing is asked of it.
         self.keeps_calls = platform == "cpu" and layout is None and not (parts or axes.names or rules)
-        self.kept_calls = 0
+        self.kept_calls = self.looping_calls = 0
         self.constants: list[Any] = []
         self._symbols: dict[str, int] = {}
         self.module = ir.Module.create(self.vocabulary.unknown)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tangrad._backend_xla.helpers import fill_body, same_type
+from tangrad._backend_xla.dimension_values import SIZE, shape_value
+from tangrad._backend_xla.helpers import fill_body, same_type, scalar
 from tangrad._backend_xla.mlir import IrValue, ir
 from tangrad.core import ShapedArray, dtypes
 from tangrad.extend.lax import is_algorithm
 
 if TYPE_CHECKING:
-    from tangrad._backend_xla.helpers import Body
+    from tangrad._backend_xla.helpers import Body, Number
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrAttribute
     from tangrad.typing import DType
@@ -62,6 +63,36 @@ def reduce_window(
     operation = ctx.ops("stablehlo.reduce_window", types, [*operands, *initial], attributes, regions=1)
     fill_body(ctx, operation, body, [aval.dtype for aval in out_avals])
     return list(operation.results)
+
+
+def running_window(
+    ctx: FunctionContext, x: IrValue, combine: Body, initial: Number, axis: int, reverse: bool
+) -> IrValue:
+    """Running totals along an axis of unknown size: a window of a size that is an operand.
+
+    It becomes `reduce_window` when sizes are filled in. `combine` has the body's arguments and the dtype.
+    """
+    aval, words = ctx.out_aval, ctx.vocabulary
+    size, rank, dtype = aval.shape[axis], aval.ndim, aval.dtype
+    window: list[object] = [1] * rank
+    window[axis] = size
+    padding: list[object] = [0] * (2 * rank)
+    padding[2 * axis + reverse] = size - 1
+    ones = ctx.constant(np.ones(rank, np.int32))
+    pairs = SIZE.update(shape=(rank, 2))
+    around = ctx.op("stablehlo.reshape", ctx.types[pairs], (shape_value(ctx, padding),))
+    scalar_type = ctx.types[ShapedArray((), dtype)]
+    symbol, function = ctx.module.add_function("combine", [scalar_type] * 2, [scalar_type], {})
+    inner, arguments = ctx.region(function, 0, [scalar_type] * 2)
+    inner.give(combine(inner, *arguments, dtype), "func.return")
+    computations = words.ir.ArrayAttr.get([words.ir.FlatSymbolRefAttr.get(symbol, words.context)], words.context)
+    attributes = {
+        "call_target_name": words.string("stablehlo.dynamic_reduce_window"),
+        "api_version": words.integer32(2),
+        "called_computations": computations,
+    }
+    operands = (x, scalar(ctx, initial, dtype), shape_value(ctx, window), ones, ones, ones, around)
+    return ctx.op("stablehlo.custom_call", ctx.out_type, operands, attributes)
 
 
 def convolution(ctx: FunctionContext, lhs: IrValue, rhs: IrValue, *, precision: object, **params: Any) -> IrValue:
