@@ -144,7 +144,7 @@ def _install_tangrad(interpreter: Path) -> None:
     stamp = BUILD / "described"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != described:
         editable = [word for folder in folders for word in ("--editable", str(folder))]
-        _uv("pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(interpreter), *editable)
+        _uv("pip", "install", "--quiet", "--python", str(interpreter), "--no-deps", "--reinstall", *editable)
         stamp.write_text(described, encoding="utf-8")
 
 

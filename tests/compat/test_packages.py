@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -149,6 +150,54 @@ def test_a_checkout_is_copied_without_the_package(interpreter, tmp_path, monkeyp
     scratch.mkdir()
     assert packages._tests_of(package, scratch) == ["tests"]
     assert [path.name for path in scratch.iterdir()] == ["tests"]
+
+
+def test_environments_are_made_once_and_follow_our_entry_points(tmp_path, monkeypatch):
+    calls, tree = [], tmp_path / "tree"
+    tree.mkdir()
+    (tree / "pyproject.toml").write_text("[project]")
+
+    def uv(*arguments):
+        calls.append(arguments)
+        if arguments[0] == "venv":
+            (tmp_path / "build" / Path(arguments[-1]).name).mkdir(parents=True)
+        return "jax==0.10.2\nsix==1.0\nseven==2.0\n" if arguments[:2] == ("pip", "freeze") else ""
+
+    seven = Package("seven", "2.0", module="seven", requires=("eight",), alone=True)
+    for name, value in {
+        "_uv": uv,
+        "BUILD": tmp_path / "build",
+        "ROOT": tree,
+        "distributions": dict,
+        "packages": lambda: {"six": SIX, "seven": seven},
+    }.items():
+        monkeypatch.setattr(packages, name, value)
+
+    def installed(side):
+        """What was installed since the last look, a list for each call."""
+        found = [call for call in calls if call[:2] == ("pip", "install") and Path(call[4]).parts[-3] == side]
+        return [list(call[5:]) for call in found]
+
+    interpreters = packages.environments()
+    assert list(interpreters) == ["jax", "tangrad"]
+    # A package whose bounds exclude this JAX comes after the others, without what it requires.
+    everything, alone = installed("jax")
+    assert {"jax==0.10.2", "six==1.0", "eight"} <= set(everything) and "seven==2.0" not in everything
+    assert alone == ["--no-deps", "seven==2.0"]
+    # The other side has the same versions, and no JAX.
+    pinned, _, ours = installed("tangrad")
+    assert pinned == ["--no-deps", "six==1.0", "seven==2.0"]
+    assert ours == ["--no-deps", "--reinstall", "--editable", str(tree)]
+
+    calls.clear()
+    assert packages.environments() == interpreters and not calls
+    (tree / "pyproject.toml").write_text('[project.entry-points."tangrad.api"]')
+    assert packages.environments() == interpreters
+    assert [ours] == [call for side in interpreters for call in installed(side)] and len(calls) == 1
+    calls.clear()
+    monkeypatch.setattr(packages, "packages", lambda: {"six": SIX})
+    packages.environments()
+    assert len(installed("jax")) == 1 and len(installed("tangrad")) == 3
 
 
 @pytest.mark.parametrize("tag", ["v1.0", "1.0", "seven-v1.0"])
