@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import TYPE_CHECKING
 
-from tangrad.core import Array, PrimitiveSet, ShapedArray, literal
+from tangrad.core import Array, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.extend import lax
 from tangrad.extend.lax import (
     FLOATING,
@@ -13,6 +15,7 @@ from tangrad.extend.lax import (
     broadcast_in_dim_p,
     check_axes,
     check_dtype,
+    convert_element_type_p,
     erfc_p,
     reduce_max,
     reduce_sum,
@@ -20,13 +23,14 @@ from tangrad.extend.lax import (
 )
 
 if TYPE_CHECKING:
-    from tangrad.typing import ArrayLike, Dimensions, Value
+    from tangrad.typing import Dimensions, DType, Value
 
 
 # --- silu, gelu and mish, which are x times a gate, and their derivatives ---------------------------------------------
 # A gate is 0 far below 0 and 1 far above, so a product with the infinite x, or with a derivative that overflows, would
 # be 0 · ∞. The other factor is therefore held between the numbers beyond which the gate is 0 or 1 in every dtype. The
-# gate has the same operands in the derivative as in the function: where both are computed, compilers find it once.
+# gate has the same operands in the derivative as in the function: where both are computed, compilers find it once, in
+# 32 bits and wider.
 
 
 # Where exp(-x), and where exp(-x²/2), is 0 in double precision.
@@ -62,14 +66,40 @@ def _product(x: Value, gate: Value, reach: float) -> Value:
     return lax.mul(lax.max(x, number_like(x, -reach)), gate)
 
 
+def _in_32_bits(formula: Callable[..., Value], apart: bool = False) -> Callable[..., Value]:
+    """A formula in float32 where floats are narrower: rounded at each step, they lose digits, and CPUs time.
+
+    With `apart` it is one of finite operands, so that compilers find nothing in it that another formula has, too: kept
+    from one to the other, a gate is twice as wide as its operand, and computing it again is as quick.
+    """
+
+    @wraps(formula)
+    def computed(x: Value, *others: Value) -> Value:
+        dtype = x.aval.dtype
+        if dtypes.bit_width(dtype) >= 32:
+            return formula(x, *others)
+        if apart:
+            x = lax.min(x, number_like(x, float(dtypes.finfo(dtype).max)))
+        wide = [_converted(operand, dtypes.as_dtype("float32")) for operand in (x, *others)]
+        return _converted(formula(*wide), dtype)
+
+    return computed
+
+
+def _converted(x: Value, dtype: DType) -> Array:
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=x.aval.weak_type)
+
+
 # --- silu ----------------------------------------------------------------------------------------------------------
 
 
+@_in_32_bits
 def silu(x: Value) -> Value:
     """x · logistic(x)."""
     return _product(x, lax.logistic(x), REACH_OF_EXPONENTIAL)
 
 
+@partial(_in_32_bits, apart=True)
 def silu_slope(x: Value) -> Value:
     """g + x g (1 - g)."""
     gate = lax.logistic(x)
@@ -79,14 +109,16 @@ def silu_slope(x: Value) -> Value:
 # --- mish ----------------------------------------------------------------------------------------------------------
 
 
-def mish(x: Value, softplus: ArrayLike) -> Value:
-    """x · tanh(softplus(x)), given the second factor's argument."""
-    return _product(x, lax.tanh(softplus), REACH_OF_EXPONENTIAL)
+@_in_32_bits
+def mish(x: Value) -> Value:
+    """x · tanh(softplus(x))."""
+    return _product(x, lax.tanh(softplus_p.bind(x)), REACH_OF_EXPONENTIAL)
 
 
-def mish_slope(x: Value, softplus: ArrayLike) -> Value:
+@partial(_in_32_bits, apart=True)
+def mish_slope(x: Value) -> Value:
     """g + x (1 - g²) logistic(x)."""
-    gate = lax.tanh(softplus)
+    gate = lax.tanh(softplus_p.bind(x))
     steepness = lax.mul(_rest(lax.mul(gate, gate)), lax.logistic(x))
     return lax.add(gate, lax.mul(_held(x, REACH_OF_EXPONENTIAL), steepness))
 
@@ -98,12 +130,14 @@ def _logistic_gate(inner: Value, square: Value) -> Value:
     return lax.logistic(lax.mul(inner, _plus(_times(square, CUBIC), LINEAR)))
 
 
+@_in_32_bits
 def gelu_tanh(x: Value) -> Value:
     """x times the approximation of Φ(x) by a tanh."""
     inner = _held(x, REACH_OF_NORMAL)
     return _product(x, _logistic_gate(inner, lax.mul(inner, inner)), REACH_OF_NORMAL)
 
 
+@partial(_in_32_bits, apart=True)
 def gelu_tanh_slope(x: Value) -> Value:
     """g + x g (1 - g) v', where v is what the gate is the logistic function of."""
     inner = _held(x, REACH_OF_NORMAL)
@@ -117,12 +151,14 @@ def _normal_gate(inner: Value) -> Value:
     return erfc_p.bind(_times(inner, -math.sqrt(0.5)))
 
 
+@_in_32_bits
 def gelu(x: Value) -> Value:
     """x · Φ(x), with erfc(-x / √2) / 2 for Φ(x)."""
     gate = _normal_gate(_held(x, REACH_OF_NORMAL))
     return _product(x, _times(gate, 0.5), REACH_OF_NORMAL)
 
 
+@partial(_in_32_bits, apart=True)
 def gelu_slope(x: Value) -> Value:
     """Φ(x) + x φ(x)."""
     inner = _held(x, REACH_OF_NORMAL)
@@ -160,9 +196,7 @@ relu6_p = unary(activations, "relu6", (FLOATING,), "min(max(x, 0), 6).", decompo
 softplus_p = unary(activations, "softplus", (FLOATING,), "log(1 + exp(x)).", decompose=_softplus)
 log1mexp_p = unary(activations, "log1mexp", (FLOATING,), "log(1 - exp(-x)) for x > 0.", decompose=_log1mexp)
 silu_p = unary(activations, "silu", (FLOATING,), "x logistic(x).", decompose=silu)
-mish_p = unary(
-    activations, "mish", (FLOATING,), "x tanh(softplus(x)).", decompose=lambda x: mish(x, softplus_p.bind(x))
-)
+mish_p = unary(activations, "mish", (FLOATING,), "x tanh(softplus(x)).", decompose=mish)
 gelu_p = unary(activations, "gelu", (FLOATING,), "x times the normal distribution function.", decompose=gelu)
 gelu_tanh_p = unary(
     activations, "gelu_tanh", (FLOATING,), "gelu with a tanh for the distribution.", decompose=gelu_tanh
