@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 lower = RuleSet("lower.xla", api=1)
 
 Identity = Callable[[np.dtype], Any]
+Combine: TypeAlias = "Callable[[Value, Value], Value]"
 S = TypeVar("S")
 BOOL = ShapedArray((), bool)
 
@@ -232,14 +233,13 @@ _WIDER = {
     "complex64": ("complex64", "complex128"),
     **{name: (name, name) for name in _INTEGERS},
 }
-_COMBINED = {p.cumsum_p: p.add_p, p.cumprod_p: p.mul_p, p.cummax_p: p.max_p, p.cummin_p: p.min_p}
 
 
 # What a module has as functions: a program for each operation, type, axis and direction.
 _programs: WeakKeyDictionary[Module, dict[Hashable, ClosedJaxpr]] = WeakKeyDictionary()
 
 
-def _in_blocks(running: Primitive, total: Primitive) -> Rule:
+def _in_blocks(running: Primitive, combine: Combine, identity: Identity) -> Rule:
     def rule(ctx: FunctionContext, x: IrValue, *, axis: int, reverse: bool) -> IrValue:
         aval = ctx.out_aval.strip_weak_type()
         if not ctx.module.keeps_calls or ctx.module.is_portable or not _pays(running, aval, axis):
@@ -247,7 +247,7 @@ def _in_blocks(running: Primitive, total: Primitive) -> Rule:
         programs, key = _programs.setdefault(ctx.module, {}), (running, aval, axis, reverse)
         program = programs.get(key)
         if program is None:
-            scan = _Scan(_COMBINED[running], p.identities[total], aval.dtype, _merged(aval.shape, axis), reverse)
+            scan = _Scan(combine, identity, aval.dtype, _merged(aval.shape, axis), reverse)
             program = trace_to_closed_jaxpr(lambda x: (scan.run(x),), [_stored(aval)], running.name)
             programs[key] = program
         x = _with_bits(ctx, x, aval, _stored(aval))
@@ -281,6 +281,8 @@ def _pays(running: Primitive, aval: ShapedArray, axis: int) -> bool:
         return False
     if name == "complex64" and running is not p.cumsum_p:  # an order of them is made of several operations
         return False
+    if name == "float64" and running is p.cumlogsumexp_p and shape[axis] > MANY:  # its totals would lose digits
+        return False
     # Places are counted in int32, and may go a block beyond the end.
     return shape[axis] >= LONG and prod(shape) >= MANY and max(_merged(shape, axis)) < 1 << 30
 
@@ -293,12 +295,12 @@ class _Scan:
     """
 
     def __init__(
-        self, combine: Primitive, identity: Identity, dtype: DType, shape: tuple[int, int, int], reverse: bool
+        self, combine: Combine, identity: Identity, dtype: DType, shape: tuple[int, int, int], reverse: bool
     ) -> None:
         self.combine, self.identity, self.dtype, self.shape, self.reverse = combine, identity, dtype, shape, reverse
         self.inner, self.wide = map(dtypes.as_dtype, _WIDER[dtypes.dtype_name(dtype)])
         self.dimensions = [dimension for dimension, size in enumerate(shape) if size > 1 or dimension == 1]
-        self.in_two = combine is p.add_p and self.inner == self.wide and dtypes.issubdtype(self.wide, np.floating)
+        self.in_two = combine == p.add_p.bind and self.inner == self.wide and dtypes.issubdtype(self.wide, np.floating)
 
     def run(self, x: Value) -> Value:
         """The totals of an array. Without dimensions of size 1, for which XLA would choose another order in memory."""
@@ -392,7 +394,7 @@ class _Scan:
         def step(at: Value, state: tuple[Value, Value]) -> tuple[Value, Value]:
             total, out = state
             place = (0, self.turned(at, steps), 0)
-            total = self.combine.bind(total, _moved(part, place, (lanes, 1, columns)))
+            total = self.combine(total, _moved(part, place, (lanes, 1, columns)))
             return total, _put(out, total, place)
 
         empty = self.identity(self.inner)
@@ -402,7 +404,7 @@ class _Scan:
     def written(self, y: Value, part: Value, before: State, places: Sequence[Value], sizes: Dimensions) -> Value:
         """`y` with the totals of a block, which come after `before`."""
         total = p.broadcast_in_dim_p.bind(self.value(before), shape=part.aval.shape, broadcast_dimensions=(0, 1, 2))
-        found = _with_bits_of(_convert(self.combine.bind(total, part), self.dtype), y.aval.dtype)
+        found = _with_bits_of(_convert(self.combine(total, part), self.dtype), y.aval.dtype)
         own = self.dimensions
         found = p.reshape(found, tuple([sizes[dimension] for dimension in own]))
         return _put(y, found, [places[dimension] for dimension in own])
@@ -417,7 +419,7 @@ class _Scan:
         """A total with more, and in two parts what rounding took from it."""
         total, *lost = before
         x = _convert(x, self.wide)
-        found: Value = self.combine.bind(total, x)
+        found: Value = self.combine(total, x)
         if not lost:
             return (found,)
         added = p.sub_p.bind(found, total)
@@ -478,14 +480,19 @@ def _indices(places: Sequence[Value | int]) -> list[Value]:
     return [literal(place, INT32) if isinstance(place, int) else place for place in places]
 
 
+def _log_of_sum(x: Value, y: Value) -> Value:
+    difference = p.sub_p.bind(x, y)
+    rest = p.log1p_p.bind(p.exp_p.bind(p.neg_p.bind(p.abs_p.bind(difference))))
+    found = p.add_p.bind(p.max_p.bind(x, y), rest)
+    return p.select_n_p.bind(p.eq_p.bind(difference, difference), p.add_p.bind(x, y), found)
+
+
 on_cpu.table(
     {
-        running: _in_blocks(running, total)
-        for running, total in (
-            (p.cumsum_p, p.reduce_sum_p),
-            (p.cumprod_p, p.reduce_prod_p),
-            (p.cummax_p, p.reduce_max_p),
-            (p.cummin_p, p.reduce_min_p),
-        )
+        p.cumsum_p: _in_blocks(p.cumsum_p, p.add_p.bind, p.identities[p.reduce_sum_p]),
+        p.cumprod_p: _in_blocks(p.cumprod_p, p.mul_p.bind, p.identities[p.reduce_prod_p]),
+        p.cummax_p: _in_blocks(p.cummax_p, p.max_p.bind, p.identities[p.reduce_max_p]),
+        p.cummin_p: _in_blocks(p.cummin_p, p.min_p.bind, p.identities[p.reduce_min_p]),
+        p.cumlogsumexp_p: _in_blocks(p.cumlogsumexp_p, _log_of_sum, lambda dtype: np.asarray(-np.inf, dtype)[()]),
     }
 )
