@@ -95,6 +95,16 @@ def test_arithmetic(on, name):
     close(tangrad.jit(lambda mat: (mat + mat).sum_duplicates())(mat), dense * 2)
 
 
+@pytest.mark.parametrize("layouts", [(0, 0), (1, 0), (0, 1), (1, 1)])
+@pytest.mark.parametrize("shapes", [((3, 4, 5), (1, 4, 1)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((2, 3, 4), (3, 1))])
+def test_products_of_sparse_arrays_that_are_repeated(on, shapes, layouts):
+    one, other = [holes(*shape) for shape in shapes]
+    a, b = [BCOO.fromdense(x, n_batch=n_batch) for x, n_batch in zip((one, other), layouts, strict=True)]
+    close(a * b, one * other)
+    close(b * a, one * other)
+    close(tangrad.jit(lambda a, b: a * b)(a, b), one * other)
+
+
 def test_products(on):
     a, b, v = BCOO.fromdense(A, nse=9), BCOO.fromdense(B), BCOO.fromdense(V)
     cube, batched, stack = BCOO.fromdense(CUBE), BCOO.fromdense(CUBE, n_batch=1), BCOO.fromdense(STACK)

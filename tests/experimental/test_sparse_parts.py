@@ -212,6 +212,46 @@ ROWS = {
 }
 
 
+def test_places_that_booleans_mark(on):
+    mat, marks = BCOO.fromdense(CUBE), np.arange(CUBE.shape[0]) % 2 == 1
+    for marked in (marks, tnp.asarray(marks), np.zeros_like(marks)):
+        close(mat[marked], CUBE[np.asarray(marked)])
+        close(mat[marked, 1:], CUBE[np.asarray(marked), 1:])
+    both = np.flip(CUBE != 0, 1)[..., 0]
+    close(mat[both], CUBE[both])
+    with pytest.raises(NotImplementedError, match="in front of slices"):
+        mat[:, np.ones(CUBE.shape[1], bool)]
+
+
+def test_parts_of_matrices_by_rows(on):
+    mat, batches = BCSR.fromdense(A), BCSR.fromdense(CUBE, n_batch=1)
+    for index in (None, slice(1, 3), (slice(None), slice(None, None, 2)), (..., slice(None, None, -1))):
+        assert isinstance(mat[index], BCSR)
+        close(mat[index].todense(), A[index])
+    for index in (1, -1, (slice(1, 2), slice(0, 2)), (slice(None), None)):
+        close(batches[index].todense(), CUBE[index])
+    with pytest.raises(ValueError, match="2 sparse dimensions"):
+        mat[0]
+
+
+@pytest.mark.parametrize("n_batch", [0, 1])
+def test_values_at_coordinates_that_are_there_twice(on, n_batch):
+    indices = np.array([[0], [2], [0], [9]], np.int32)
+    values, shape, dense = np.ones(4, np.float32), (3,), np.float32([5, 6, 7])
+    found = [[5, 7, 0, 0], [5, 7, 5, 0]]
+    if n_batch:
+        indices, values = np.stack([indices, indices[::-1]]), np.ones((2, 4), np.float32)
+        shape, dense = (2, 3), np.stack([dense, dense + 1])
+        found = [[found[0], [0, 6, 8, 0]], [found[1], [0, 6, 8, 6]]]
+    mat = BCOO((values, indices), shape=shape)
+    extract = lambda mat, dense, unique: sparse.bcoo_extract(mat, dense, assume_unique=unique).data
+    for run in (extract, tangrad.jit(extract, static_argnums=2)):
+        assert run(mat, dense, False).tolist() == run(mat, dense, None).tolist() == found[0]
+        assert run(mat, dense, True).tolist() == found[1]
+    none = BCOO((np.arange(6.0).reshape(3, 2), np.zeros((3, 2, 0), int)), shape=(3,))
+    assert extract(none, none.todense(), False).tolist() == [[1, 0], [5, 0], [9, 0]]
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_matrices_by_rows(on, name):
     dense, layout = ROWS[name]

@@ -63,6 +63,18 @@ def extracted(mat: Value, indices: Value) -> Array:
     return found.reshape((*indices.shape[:-1], *mat.shape[n_batch + indices.shape[-1] :]))
 
 
+def first_of_each(indices: Value, shape: Sequence[int]) -> Array:
+    """Of each element of a sparse array of a shape, whether none before it has its coordinates."""
+    if not indices.shape[-1]:
+        return tnp.broadcast_to(tnp.arange(indices.shape[-2]) == 0, indices.shape[:-1])
+    _, whole = unbatched(tnp.zeros(indices.shape[:-1]), indices)
+    numbers = tnp.arange(whole.shape[0])
+    sizes = shape[: whole.shape[-1]]
+    first = tnp.full(sizes, whole.shape[0]).at[at(whole)].min(numbers, mode="drop", wrap_negative_indices=False)
+    found = first.at[at(whole)].get(mode="fill", fill_value=-1, wrap_negative_indices=False)
+    return (found == numbers).reshape(indices.shape[:-1])
+
+
 def from_dense(mat: Value, nse: int | None, n_batch: int, n_dense: int, index_dtype: DTypeLike) -> Pair:
     """Data and indices of what is not 0; as many as there are in the fullest batch, where `nse` is not given."""
     n_sparse = mat.ndim - n_batch - n_dense
@@ -300,7 +312,7 @@ def matmul(lhs: Any, rhs: Any) -> Array:
 
 
 def multiplied(mat: Any, other: Any) -> Any:
-    """Element by element: with an array that fits, or a sparse array of the same shape."""
+    """Element by element: with an array that fits, or a sparse array, repeated where it has to be."""
     if _sparse(other):
         return _multiplied_sparse(mat, other)
     return mat.like(mat.data * _met_by("multiply", mat, as_array(other)))
@@ -322,7 +334,11 @@ def _met_by(verb: str, mat: Any, other: Value) -> Value:
 
 def _multiplied_sparse(mat: Any, other: Any) -> Any:
     if mat.shape != other.shape:
-        raise ValueError(f"BCOO: arrays of shapes {mat.shape} and {other.shape} cannot be multiplied")
+        shape = tnp.broadcast_shapes(mat.shape, other.shape)
+        mat, other = [
+            x if x.shape == shape else x.broadcast_in_dim(shape, range(len(shape) - x.ndim, len(shape)))
+            for x in (mat, other)
+        ]
     if mat is other or (mat.indices is other.indices and mat.unique_indices):
         mat, other = mat.with_unique_indices(), mat.with_unique_indices() if mat is other else other
         return mat.like(mat.data * other.data)

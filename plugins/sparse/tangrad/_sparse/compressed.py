@@ -122,6 +122,10 @@ class BCSR(JAXSparse):
         """The array with its zeros."""
         return self.to_bcoo().todense()
 
+    def __getitem__(self, index: object) -> BCSR:
+        """The part at slices, with `...` and None, and of batches at integers; two sparse dimensions must be left."""
+        return BCSR.from_bcoo(self.to_bcoo()[index])
+
     # --- structure --------------------------------------------------------------------------------------------------
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
@@ -250,7 +254,7 @@ def bcsr_dot_general(
     preferred_element_type: DTypeLike | None = None,
     out_sharding: ShardingLike = None,
 ) -> BCSR | Array:
-    """A contraction as `lax.dot_general`, of arrays of which one or both are a `BCSR`; see `bcoo_dot_general`.
+    """A contraction as `lax.dot_general`, of arrays of which one or both are sparse; see `bcoo_dot_general`.
 
     >>> import tangrad.numpy as np
     >>> from tangrad.experimental import sparse
@@ -258,7 +262,7 @@ def bcsr_dot_general(
     >>> sparse.bcsr_dot_general(sparse.eye(2, sparse_format="bcsr"), np.ones(2), dimension_numbers=numbers)
     Array([1., 1.], dtype=float32)
     """
-    if not isinstance(lhs, BCSR) and not isinstance(rhs, BCSR):
+    if not isinstance(lhs, JAXSparse) and not isinstance(rhs, JAXSparse):
         raise TypeError("bcsr_dot_general: one of the arrays must be a BCSR")
     return placed_product(
         "bcsr_dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding

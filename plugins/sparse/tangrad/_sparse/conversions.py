@@ -54,8 +54,14 @@ def bcoo_todense(mat: BCOO) -> Array:
 
 
 @api_boundary
-def bcoo_extract(sparr: BCOO, arr: ArrayLike) -> BCOO:
+def bcoo_extract(sparr: BCOO, arr: ArrayLike, *, assume_unique: bool | None = None) -> BCOO:
     """The values of a dense array at the coordinates of a sparse one of the same shape.
+
+    Args:
+        sparr: the sparse array.
+        arr: the dense one.
+        assume_unique: whether each element has the value at its coordinates; else, of several that have the same, the
+            first has it, and the others are 0. None: as `sparr.unique_indices`.
 
     >>> import tangrad.numpy as np
     >>> from tangrad.experimental import sparse
@@ -65,7 +71,10 @@ def bcoo_extract(sparr: BCOO, arr: ArrayLike) -> BCOO:
     dense = as_array(arr)
     if dense.shape != checked("bcoo_extract", sparr).shape:
         raise ValueError(f"bcoo_extract: the arrays have shapes {sparr.shape} and {dense.shape}, which must be equal")
-    return sparr.like(algebra.extracted(dense, sparr.indices))
+    data = algebra.extracted(dense, sparr.indices)
+    if not (sparr.unique_indices if assume_unique is None else assume_unique):
+        data = algebra.values_where(algebra.first_of_each(sparr.indices, sparr.shape), data)
+    return sparr.like(data)
 
 
 @overload

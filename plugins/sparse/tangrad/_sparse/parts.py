@@ -11,13 +11,12 @@ import numpy as np
 import tangrad
 import tangrad.numpy as tnp
 from tangrad._sparse import algebra
-from tangrad.core import as_array, dtypes
+from tangrad.core import Array, as_array, dtypes
 from tangrad.core.arguments import product
 from tangrad.extend.lax import dynamic_slice
 
 if TYPE_CHECKING:
     from tangrad._sparse.base import JAXSparse
-    from tangrad.core import Array
     from tangrad.typing import ArrayLike
 
 T = TypeVar("T")
@@ -120,12 +119,12 @@ def squeezed(mat: S, dimensions: Sequence[int]) -> S:
 
 
 def indexed(mat: S, index: object) -> S:
-    """`mat[index]` of integers, also traced ones, slices, `...` and None; of arrays of integers in front of these.
+    """`mat[index]` of integers, also traced ones, slices, `...` and None; of arrays in front of these.
 
     Raises NotImplementedError for arrays behind slices, IndexError for what NumPy does not take either.
     """
     given = index if isinstance(index, tuple) else (index,)
-    items = [_item(one) for one in given]
+    items = [part for one in given for part in _items(one)]
     if any([_is_array(one) for one in items]):
         return _at_rows(mat, items)
     places = _expanded(mat, items)
@@ -181,6 +180,13 @@ def _expanded(mat: JAXSparse, items: list[object]) -> list[Any]:
         items = [*items, Ellipsis]
     middle = next(place for place, one in enumerate(items) if one is Ellipsis)
     return [*items[:middle], *[slice(None)] * (mat.ndim - given), *items[middle + 1 :]]
+
+
+def _items(one: object) -> list[Any]:
+    """What an index stands for: an array of booleans, which must be known, for the places where it is true."""
+    if isinstance(one, (np.ndarray, Array)) and one.dtype == bool and one.ndim:
+        return [as_array(places.astype(np.int32)) for places in np.nonzero(np.asarray(one))]
+    return [_item(one)]
 
 
 def _item(one: object) -> Any:

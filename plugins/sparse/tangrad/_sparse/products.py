@@ -84,7 +84,7 @@ def bcoo_dot_general(
     >>> sparse.bcoo_dot_general(sparse.eye(2), np.array([3.0, 4.0]), dimension_numbers=numbers)
     Array([3., 4.], dtype=float32)
     """
-    if not isinstance(lhs, BCOO) and not isinstance(rhs, BCOO):
+    if not isinstance(lhs, JAXSparse) and not isinstance(rhs, JAXSparse):
         raise TypeError("bcoo_dot_general: one of the arrays must be a BCOO")
     return placed_product(
         "bcoo_dot_general", lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding
