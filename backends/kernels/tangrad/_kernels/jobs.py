@@ -399,7 +399,7 @@ class RowPlan:
         return [made for made in joined if made[1] not in gone]
 
     def _summed(
-        self, operation: int, result: Any, key: Any, alone: dict[Any, Instruction], gone: set[Any]
+        self, operation: int, result: object, key: object, alone: dict[Any, Instruction], gone: set[Any]
     ) -> Instruction:
         product = alone.get(key)
         if product is None or product[0] != MULTIPLY or not all([self._has_columns(part) for part in product[2:4]]):

@@ -341,7 +341,7 @@ OF_EACH, OF_ALL = 1 << 17, 1 << 23  # multiplications: with fewer NumPy has done
 def several_products(describe: Describe) -> Kernel:
     """The rule of products: the kernel's, where there are several and it reads the operands as they are in memory."""
 
-    def emit(ctx: Lowering, x: Value, y: Value, **params: Any) -> Any:
+    def emit(ctx: Lowering, x: Value, y: Value, **params: object) -> Any:
         if x.shape == x.stored.shape and y.shape == y.stored.shape:
             (left, x_apart), (right, y_apart) = _in_memory(ctx, x), _in_memory(ctx, y)
             job = describe(*ctx.in_avals, **params, x_strides=x_apart, y_strides=y_apart)

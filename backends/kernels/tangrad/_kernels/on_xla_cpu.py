@@ -96,7 +96,7 @@ def _function(primitive: Primitive, function: int, describe: Describe | None) ->
     return lower
 
 
-def _chain(value: Any) -> tuple[list[int], Any] | None:
+def _chain(value: object) -> tuple[list[int], Any] | None:
     """The plan and the operand of the call of the kernel `chain` that gives the value, if one does."""
     found = _made_by("chain", value)
     return None if found is None else (found[0], found[1][0])
@@ -188,7 +188,7 @@ def _scatter_add(ctx: Any, x: object, indices: object, updates: Any, **params: A
     job, one = count(places, operand.shape[0]), operand.update(shape=())
     call = ffi.ffi_call(target(job), ShapedArray(operand.shape, "int32"))
 
-    def program(x: Any, places: Any, number: Any) -> tuple[Any]:
+    def program(x: object, places: object, number: object) -> tuple[Any]:
         times = call(places, **_attributes(job))
         wide = np.dtype("float64") if operand.dtype.kind == "f" else operand.dtype
         x_wide, times_wide, number = [_converted(value, wide) for value in (x, times, number)]
@@ -198,7 +198,7 @@ def _scatter_add(ctx: Any, x: object, indices: object, updates: Any, **params: A
     return ctx.inline(trace_to_closed_jaxpr(program, (operand, places, one)), (x, indices, number))[0]
 
 
-def _converted(x: Any, dtype: np.dtype) -> Any:
+def _converted(x: object, dtype: np.dtype) -> Any:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
 

@@ -260,7 +260,7 @@ class Group:
         self.operands.setdefault(read, len(self.operands))
         return read
 
-    def _append(self, operation: int, result: Any, kind: int, first: object, second: object) -> None:
+    def _append(self, operation: int, result: object, kind: int, first: object, second: object) -> None:
         self.kinds[result] = kind
         self.instructions.append((operation, result, first, second, first))
         is_reduction = operation in (ROW_SUM, ROW_MAXIMUM, COLUMN_SUM)
@@ -274,7 +274,7 @@ class Group:
         """The equations that are connected with what goes on with numbers of rows."""
         parent: dict[Any, Any] = {}
 
-        def root(key: Any) -> Any:
+        def root(key: object) -> Any:
             while parent.get(key, key) != key:
                 key = parent[key]
             return key

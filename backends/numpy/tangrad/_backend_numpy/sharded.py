@@ -99,7 +99,7 @@ def shard(contents: np.ndarray, aval: ShapedArray, sharding: Sharding) -> NumpyA
     return ShardedArray(aval, sharding, parts if shares is None else shares.split(parts))
 
 
-def _shares_of(sharding: Any) -> Any:
+def _shares_of(sharding: object) -> Any:
     """How what devices hold makes an array, where they hold shares of it; else None."""
     return getattr(sharding, "combine", lambda: None)()
 

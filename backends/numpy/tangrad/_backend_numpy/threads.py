@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad._backend_numpy.quiet import run_quietly
 from tangrad.core.backends import processors
@@ -98,7 +98,7 @@ def _work(work: Callable[[Iterable[int]], object], waiting: list[int], failures:
         _state.is_working = False
 
 
-def _submit(futures: list[Future[None]], helpers: int, *call: Any) -> None:
+def _submit(futures: list[Future[None]], helpers: int, *call: object) -> None:
     try:
         pool = _pool if _size >= helpers and _pool is not None else _start(helpers)
         for _ in range(helpers):

@@ -18,12 +18,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tangrad.core import (
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,
+    Literal,
     Primitive,
     Var,
     decomposition_jaxpr,
@@ -34,7 +35,7 @@ from tangrad.core import (
 from tangrad.core.tools import with_sub_jaxprs
 
 if TYPE_CHECKING:
-    from tangrad.typing import Atom
+    from tangrad.typing import Atom, Params
 
 LEAST = 1 << 12  # elements: XLA shares arrays of fewer among no threads, or loses little
 VECTOR = 64  # elements that the even part is a multiple of, for each thread
@@ -76,7 +77,9 @@ class _Rewriting:
 
     def __init__(self, threads: Callable[[], int]) -> None:
         self._threads = threads
-        self._programs: dict[Any, tuple[ClosedJaxpr, ClosedJaxpr]] = {}  # those within, which are kept alive
+        self._programs: dict[
+            tuple[int, tuple[bool, ...]], tuple[ClosedJaxpr, ClosedJaxpr]
+        ] = {}  # those within, which are kept alive
 
     def program(self, closed: ClosedJaxpr, stored: Sequence[bool]) -> ClosedJaxpr:
         """A program, of which some results are written to memory."""
@@ -118,7 +121,7 @@ class _Rewriting:
         changed = any([new is not eqn for new, eqn in zip(eqns, jaxpr.eqns)])
         return jaxpr.replace(eqns=eqns) if changed else jaxpr
 
-    def _equation(self, eqn: JaxprEqn, written: set[Atom]) -> JaxprEqn:
+    def _equation(self, eqn: JaxprEqn, written: set[Var]) -> JaxprEqn:
         if eqn.primitive.programs is None:
             return eqn
         # Of a call the results go on as those of its equation do; others are written to memory.
@@ -135,7 +138,7 @@ class _Rewriting:
 
 def _inlined(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterator[JaxprEqn]:
     """The equations of a program in place of one that it is equal to."""
-    names: dict[Any, Atom] = dict(zip(jaxpr.invars, eqn.invars))
+    names: dict[Atom, Atom] = dict(zip(jaxpr.invars, eqn.invars))
     results = dict(zip(jaxpr.outvars, eqn.outvars))
     for inner in jaxpr.eqns:
         outvars = [results.get(var) or Var(var.aval) for var in inner.outvars]
@@ -143,9 +146,9 @@ def _inlined(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterator[JaxprEqn]:
         names.update(zip(inner.outvars, outvars))
 
 
-def _written(jaxpr: Jaxpr, stored: Sequence[bool]) -> set[Atom]:
+def _written(jaxpr: Jaxpr, stored: Sequence[bool]) -> set[Var]:
     """What is written to memory in any case: results that are, and what XLA makes no loop of."""
-    written: set[Atom] = {atom for atom, is_stored in zip(jaxpr.outvars, stored) if is_stored and type(atom) is Var}
+    written = {atom for atom, is_stored in zip(jaxpr.outvars, stored) if is_stored and isinstance(atom, Var)}
     for eqn in jaxpr.eqns:
         if not _is_fused(eqn.primitive):
             written.update(_variables(eqn))
@@ -179,7 +182,7 @@ class _Loops:
 
     def __init__(self, jaxpr: Jaxpr, stored: Sequence[bool], count: int) -> None:
         self._jaxpr, self._stored, self._count = jaxpr, stored, count
-        self._owners: dict[Any, Any] = {}  # variables of one loop -> one of them
+        self._owners: dict[Var, Var] = {}  # variables of one loop -> one of them
         self._evens = {id(eqn): even for eqn in jaxpr.eqns if (even := self._joins(eqn))}
         self._parts: dict[Var, tuple[Var, Var]] = {}
         self._eqns: list[JaxprEqn] = []
@@ -219,7 +222,7 @@ class _Loops:
 
     # --- which loops are chosen -----------------------------------------------------------------------------------
 
-    def _owner(self, var: Any) -> Any:
+    def _owner(self, var: Var) -> Var:
         while (owner := self._owners.setdefault(var, var)) is not var:
             var = owner
         return var
@@ -243,7 +246,7 @@ class _Loops:
         }
         return {id(eqn) for eqn in eqns if (owner := self._owner(eqn.outvars[0])) in owners and outcomes[owner] == 1}
 
-    def _read_by_others(self) -> set[Any]:
+    def _read_by_others(self) -> set[Var]:
         """What is a result of the program, or an operand of equations that no loop is made of."""
         eqns = [eqn for eqn in self._jaxpr.eqns if id(eqn) not in self._evens]
         return {var for eqn in eqns for var in _variables(eqn)}.union(
@@ -266,9 +269,9 @@ class _Loops:
                 self._add("elementwise.add", [*first, literal(even, params["dtype"])], outs)
         self._parts.update(zip(eqn.outvars, made))
 
-    def _parts_of(self, atom: Any, even: int) -> tuple[Atom, Atom]:
+    def _parts_of(self, atom: Atom, even: int) -> tuple[Atom, Atom]:
         """Both parts of an operand; a scalar is itself in both."""
-        if not atom.aval.shape:
+        if isinstance(atom, Literal) or not atom.aval.shape:
             return atom, atom
         if atom not in self._parts:
             self._parts[atom] = parts = _parts(atom, even)
@@ -283,12 +286,12 @@ class _Loops:
         self._add("structure.optimization_barrier", self._parts[var], stored)
         self._add("structure.concatenate", stored, [var], {"dimension": 0})
 
-    def _add(self, name: str, invars: Sequence[Any], outvars: Sequence[Var], params: Any = None) -> None:
+    def _add(self, name: str, invars: Sequence[Atom], outvars: Sequence[Var], params: Params | None = None) -> None:
         """One more equation. The families that are named are where those are that a loop is made of."""
         self._eqns.append(JaxprEqn(find_primitive(name), invars, outvars, params or {}))
 
 
-def _parts(var: Any, even: int) -> tuple[Var, Var]:
+def _parts(var: Var, even: int) -> tuple[Var, Var]:
     """New variables for both parts of a vector."""
     (size,) = var.aval.shape
     return Var(var.aval.update(shape=(even,))), Var(var.aval.update(shape=(size - even,)))

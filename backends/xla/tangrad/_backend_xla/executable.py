@@ -314,7 +314,7 @@ class Runner:
             expected = len(self.in_avals)
             raise TypeError(f"program {self.options.name!r} takes {expected} arguments, got {len(arrays)}")
 
-    def _own(self, array: Any, aval: ShapedArray) -> XlaArray:
+    def _own(self, array: object, aval: ShapedArray) -> XlaArray:
         if isinstance(array, XlaArray):
             return array
         if isinstance(array, Tracer):

@@ -57,7 +57,6 @@ class Real(Term):
     """Numbers."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
 
     def __neg__(self) -> Real:
         return self.home.op("stablehlo.negate", self)

@@ -110,7 +110,7 @@ def guarded(manager: Any, plugin: Plugin, implementation: tuple[str, pluggy.Hook
     return hook, pluggy.HookimplMarker("tangrad")(function, specname=hook, **options)
 
 
-def _signing(plugin: Plugin, function: Callable[..., T], *arguments: Any) -> T:
+def _signing(plugin: Plugin, function: Callable[..., T], *arguments: object) -> T:
     """Call a function of a plugin; a refusal gets the name of the plugin that is first to raise it."""
     try:
         return function(*arguments)

@@ -64,7 +64,7 @@ class Contributor:
             setattr(self, hook, self._answering(hook))
 
     def _answering(self, hook: str) -> object:
-        def answer(*arguments: Any) -> list[Plugin] | None:
+        def answer(*arguments: object) -> list[Plugin] | None:
             entries = self._entries(*cell_of(hook, arguments))
             return [one for one in entries if one.distribution == self.distribution and one.denial is None] or None
 

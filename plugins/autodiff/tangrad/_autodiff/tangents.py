@@ -36,7 +36,7 @@ class Zero:
 
     from_primal_value = of  # as jax calls it
 
-    def repeated(self, size: Any, position: int) -> Zero:
+    def repeated(self, size: object, position: int) -> Zero:
         """The zero with a new axis at `position`: what `vmap` makes of one among its results."""
         shape = self.aval.shape
         return Zero(self.aval.update(shape=(*shape[:position], size, *shape[position:])))

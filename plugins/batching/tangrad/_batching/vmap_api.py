@@ -387,7 +387,7 @@ def _is_structural_zero(out: object) -> bool:
     return hasattr(type(out), "repeated")
 
 
-def _place_float0(out: np.ndarray, wanted: int | None, size: Any) -> Array | np.ndarray:
+def _place_float0(out: np.ndarray, wanted: int | None, size: object) -> Array | np.ndarray:
     """Derivatives by integers are NumPy arrays without contents: only the shape changes."""
     if wanted is None:
         return out

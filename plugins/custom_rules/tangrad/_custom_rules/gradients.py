@@ -69,7 +69,7 @@ def custom_gradient(
 def custom_gradient(
     fun: None = None, *, with_logs: bool = False
 ) -> Callable[[Callable[P, tuple[R, Callable[..., PyTree]]]], Callable[P, R]]: ...
-def custom_gradient(fun: Any = None, *, with_logs: bool = False) -> Any:
+def custom_gradient(fun: Callable[..., object] | None = None, *, with_logs: bool = False) -> object:
     """A function that returns its vjp function beside its value.
 
     Args:

@@ -290,7 +290,7 @@ def _like(
     return sizes, dtypes.dtype_of(value), dtypes.is_weakly_typed(value)
 
 
-def _place_like(name: str, value: Any, shape: object, device: DeviceLike, out_sharding: ShardingLike) -> Any:
+def _place_like(name: str, value: object, shape: object, device: DeviceLike, out_sharding: ShardingLike) -> Any:
     """The placement of an array like another one: the given one, or that of the other's type."""
     place = place_of(name, device, out_sharding)
     if place is None and shape is None:

@@ -93,7 +93,7 @@ def arange(
     return placed(_range(start, stop, 1 if step is None else step, wanted), device)
 
 
-def _scalar(value: Any, name: str) -> Any:
+def _scalar(value: object, name: str) -> Any:
     if value is None:
         return None
     check_array_like("arange", value)

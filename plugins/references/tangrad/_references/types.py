@@ -154,7 +154,7 @@ def reads(avals: object, params: object) -> frozenset[ReferenceEffect]:
     return _READS
 
 
-def writes(avals: Sequence[Any], params: object) -> frozenset[ReferenceEffect]:
+def writes(avals: Sequence[object], params: object) -> frozenset[ReferenceEffect]:
     """The effects of writing the reference that is the first operand."""
     return _WRITES[getattr(avals[0], "kind", None)]
 

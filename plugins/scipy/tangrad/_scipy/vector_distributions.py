@@ -108,7 +108,7 @@ dirichlet = DistributionOfVectors(
 )
 
 
-def _multinomial(x: Any, n: Any, p: Any) -> Array:
+def _multinomial(x: object, n: object, p: object) -> Array:
     check_array_like("multinomial", x, n, p)
     (p,) = promote_inexact("multinomial", p)
     given = [x if dtypes.issubdtype(dtypes.dtype_of(x), np.inexact) else asarray(x, p.aval.dtype) for x in (x, n)]

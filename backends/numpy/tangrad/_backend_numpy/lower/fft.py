@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,7 +48,9 @@ def _function(fft_type: FftType, size: int, lengths: tuple[int, ...]) -> Callabl
     several = len(lengths) > 1
     name = _NAMES[fft_type] + "n" * several
     module = _scipy() if size >= LARGE else None
-    keywords: dict[str, Any] = {"s": lengths, "axes": tuple(range(-len(lengths), 0))} if several else {"n": lengths[0]}
+    keywords: dict[str, object] = (
+        {"s": lengths, "axes": tuple(range(-len(lengths), 0))} if several else {"n": lengths[0]}
+    )
     if module is not None:
         transform = partial(getattr(module, name), **keywords)
         return lambda x: transform(x, workers=threads.count())

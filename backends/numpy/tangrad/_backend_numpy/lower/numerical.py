@@ -38,7 +38,7 @@ def whole(lower: RuleSet, function: Any) -> Callable[[Build], Build]:
     primitive = operation.primitive
 
     def register(build: Build) -> Build:
-        def emit(ctx: Lowering, *values: Value, **params: Any) -> Value:
+        def emit(ctx: Lowering, *values: Value, **params: object) -> Value:
             by_position, by_name = operation.arguments(values, params)
             found = build(ctx, *by_position, **by_name)
             if found is not None:

@@ -217,7 +217,7 @@ class Patches:
         source, target = [self._around(whole, whole, [part[side] for part in parts]) for side in (0, 1)]
         return source, target
 
-    def _around(self, row: Any, channel: Any, along: Sequence[Any]) -> tuple[Any, ...]:
+    def _around(self, row: object, channel: object, along: Sequence[Any]) -> tuple[Any, ...]:
         """What belongs to rows, channels and spatial dimensions, in the order in which the array is copied."""
         if self.channels_last:
             return (row, *along, channel)
@@ -385,7 +385,7 @@ class FractionalConvolution:
         total = ctx.call(self._adder(), products, like=ctx.full(self._sum_shape(), 0, self.dtype), nature="fresh")
         return self._arranged(ctx, total)
 
-    def _rows(self, batch: Any, spatial: Sequence[Any]) -> tuple[Any, ...]:
+    def _rows(self, batch: object, spatial: Sequence[Any]) -> tuple[Any, ...]:
         """What belongs to the batch and to positions, in the order in which they vary."""
         return (*spatial, batch) if self.batch_last else (batch, *spatial)
 
