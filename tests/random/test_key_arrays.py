@@ -265,3 +265,5 @@ def test_a_dtype_of_keys_by_its_name(name):
         tangrad.random.key(3, impl=name, dtype=name)
     with pytest.raises(ValueError, match="unknown random generator"):
         tangrad.random.key(3, dtype="float32")
+    with pytest.raises(TypeError, match="unknown random generator"):
+        tangrad.random.key(3, impl=object())

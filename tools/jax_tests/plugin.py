@@ -21,8 +21,8 @@ import pytest
 from tangrad.compat.jax import install
 from tools.jax_tests import CHECKOUT, LIMIT, REPORT, private
 
-# An assertion about a message that is worded otherwise.
-_WORDS = re.compile(r"does not match|not found in|Regex didn't match")
+# An assertion about a message, or a warning, that is worded otherwise.
+_WORDS = re.compile(r"does not match|not found in|Regex didn't match|Expected warning not found")
 # What Python says where an object of ours lacks an attribute that is private in JAX, and of a stand-in as a value.
 _PRIVATE = re.compile(
     r"has no attribute '_|'OpSharding' object|unexpected keyword argument '_|<private jax|'?Absent'?\b"

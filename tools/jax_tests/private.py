@@ -189,6 +189,7 @@ _STAND_INS: dict[str, Callable[[], Any]] = {
     # Called for a shape while a file is collected.
     "jax._src.lax.windowed_reductions._select_and_gather_add": lambda: _largest_in_windows,
     "jax._src.lax.lax.remaining": lambda: _remaining,
+    "jax._src.random.default_prng_impl": lambda: Absent("jax._src.random.default_prng_impl"),  # not the setting
     "jax._src.random.prng.KeyTy": lambda: type(_tangrad.random.key_dtype()),
     "jax._src.random.prng.PRNGKeyArray": lambda: _tangrad.Array,
     "jax._src.random.prng.prngs": lambda: {

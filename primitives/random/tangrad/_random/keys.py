@@ -66,7 +66,7 @@ _types = {name: kind for kind in KEY_TYPES for name in (kind.implementation, kin
 
 
 def key_type(implementation: str | None = None) -> KeyType:
-    """The dtype of the keys of a generator. Raises ValueError for a name that is not known."""
+    """The dtype of the keys of a generator. Raises ValueError for an unknown name, TypeError for no name."""
     if implementation is None:
         implementation = default_prng_impl.value
     if isinstance(implementation, KeyType):
@@ -74,7 +74,8 @@ def key_type(implementation: str | None = None) -> KeyType:
     found = _types.get(implementation)
     if found is None:
         names = ", ".join([repr(kind.implementation) for kind in KEY_TYPES])
-        raise ValueError(f"unknown random generator {implementation!r}; there are: {names}")
+        error = ValueError if isinstance(implementation, str) else TypeError
+        raise error(f"unknown random generator {implementation!r}; there are: {names}")
     return found
 
 
