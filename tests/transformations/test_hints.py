@@ -1,4 +1,4 @@
-"""Attributes for the compiler: of calls, values, all operations in a block; where parts are computed; and composites."""
+"""Attributes for the compiler: of calls, values, all operations in a block; where parts are computed; composites."""
 
 from functools import partial
 from typing import Any
