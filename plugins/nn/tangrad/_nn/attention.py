@@ -189,17 +189,18 @@ def _attend(
     lengths: list[Array | None],
     window: tuple[int, int] | None,
 ) -> tuple[Array, Array]:
-    """The results (B, T, K, G, H), and the logits (B, K, G, T, S) that the softmax was taken of."""
+    """The results (B, T, K, G, H), and the logits (B, K, G, T, S) that the softmax was taken of; no G where it is 1."""
     batch, targets, heads, features = query.shape
     groups = heads // key.shape[2]
-    grouped = tnp.reshape(query, (batch, targets, key.shape[2], groups, features))
-    logits = tnp.einsum(
-        "btkgh,bskh->bkgts", grouped, key, preferred_element_type=dtypes.promote_types(query.dtype, np.float32)
-    )
+    g = "g" if groups > 1 else ""
+    if groups > 1:
+        query = tnp.reshape(query, (batch, targets, key.shape[2], groups, features))
+    accumulated = dtypes.promote_types(query.dtype, np.float32)
+    logits = tnp.einsum(f"btk{g}h,bskh->bk{g}ts", query, key, preferred_element_type=accumulated)
     logits = logits * tnp.asarray(scale, logits.dtype)
     if bias is not None:
         logits = (logits + _grouped(bias, heads, groups)).astype(logits.dtype)
-    seen = _seen(targets, key.shape[1], is_causal, lengths, window)
+    seen = _seen(logits.shape, is_causal, lengths, window)
     if mask is not None:
         seen.append(_grouped(mask, heads, groups))
     if seen:
@@ -209,10 +210,10 @@ def _attend(
         logits = tnp.where(visible, logits, tnp.asarray(_hidden(logits.dtype), logits.dtype))
     logits = logits.astype(np.float32)
     weights = softmax(logits, axis=-1).astype(key.dtype)
-    encoded = tnp.einsum("bkgts,bskh->btkgh", weights, value)
+    encoded = tnp.einsum(f"bk{g}ts,bskh->btk{g}h", weights, value)
     if lengths[0] is not None:
         inside = tnp.arange(targets)[None, :] < lengths[0][:, None]
-        encoded = encoded * inside[:, :, None, None, None].astype(encoded.dtype)
+        encoded = encoded * tnp.expand_dims(inside, tuple(range(2, encoded.ndim))).astype(encoded.dtype)
     return encoded, logits
 
 
@@ -221,21 +222,23 @@ def _hidden(dtype: DType) -> float:
 
 
 def _grouped(x: Value, heads: int, groups: int) -> Array:
-    """A bias or mask (B, 1 or N, T, S) as (B, 1 or K, 1 or G, T, S)."""
+    """A bias or mask (B, 1 or N, T, S) as (B, 1 or K, 1 or G, T, S), without G where it is 1."""
     batch, own, *rest = x.shape
+    if own not in (1, heads):
+        raise ValueError(f"dot_product_attention: bias and mask must have 1 or {heads} heads, got shape {x.shape}")
+    if groups == 1:
+        return asarray(x)
     if own == 1:
         return tnp.reshape(x, (batch, 1, 1, *rest))
-    if own != heads:
-        raise ValueError(f"dot_product_attention: bias and mask must have 1 or {heads} heads, got shape {x.shape}")
     return tnp.reshape(x, (batch, heads // groups, groups, *rest))
 
 
 def _seen(
-    targets: int, sources: int, is_causal: bool, lengths: list[Array | None], window: tuple[int, int] | None
+    shape: tuple[int, ...], is_causal: bool, lengths: list[Array | None], window: tuple[int, int] | None
 ) -> list[Array]:
-    """Boolean arrays that broadcast to (B, K, G, T, S): which positions are visible by their place alone."""
+    """Boolean arrays that broadcast to the shape of the logits: which positions are visible by their place alone."""
     masks = []
-    rows, columns = tnp.arange(targets)[:, None], tnp.arange(sources)[None, :]
+    rows, columns = tnp.arange(shape[-2])[:, None], tnp.arange(shape[-1])[None, :]
     if is_causal:
         masks.append(columns <= rows)
     if window is not None:
@@ -243,7 +246,7 @@ def _seen(
         masks.append(tnp.logical_and(rows <= columns + left, rows >= columns - right))
     for positions, length in zip((rows, columns), lengths):
         if length is not None:
-            masks.append(positions < length[:, None, None, None, None])
+            masks.append(positions < tnp.reshape(length, (-1,) + (1,) * (len(shape) - 1)))
     return masks
 
 
