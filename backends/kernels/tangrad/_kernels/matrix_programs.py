@@ -247,7 +247,8 @@ class Matrices:
         last = {key: place for place, (_, reads, _, _) in enumerate(self._steps) for key in reads}
         results = [var for _, _, writes, _ in self._steps for var in writes if var in needed]
         inside = [var for _, _, writes, _ in self._steps for var in writes if var not in needed]
-        if sum([self.made[var] >= LEAST for var in inside]) == 0 or len(results) > MOST_OPERANDS:
+        saved = sum([self.made[var] >= LEAST for var in inside])
+        if saved <= self._written_instead(results) or len(results) > MOST_OPERANDS:
             return None
         slots, rooms = self._slots(inside, last)
         if sum(rooms) * self.dtype.itemsize > ROOM:
@@ -264,6 +265,13 @@ class Matrices:
             "attributes": Attributes(MATRICES, {"plan": plan}),
         }
         return [JaxprEqn(composite_p, atoms, results, params, source_info=self.eqns[0].source_info), *again]
+
+    def _written_instead(self, results: Sequence[Var]) -> int:
+        """How many results of rows would be where operands were that were computed before, without the call."""
+        groups = [group for _, group in self._groups]
+        operands = [self._held(key) for group in groups for key, kind in group.operands if kind == ALL]
+        large = {key for group in groups for key, kind in group.kinds.items() if kind == ALL}
+        return min(sum([var in large for var in results]), len(set(operands) - self.made.keys()))
 
     def _atom(self, key: Atom | str) -> Atom:
         return Literal(float.fromhex(key), ShapedArray((), self.dtype)) if isinstance(key, str) else key
