@@ -109,6 +109,24 @@ def test_threads_sleep_between_calls(library_path):
     assert float(printed("-c", program, library_path, TANGRAD_KERNELS_THREADS="6")) < 0.02
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes are not held to processors here")
+@pytest.mark.parametrize(("wanted", "more"), [("", 0), ("3", 2)], ids=["by itself", "by its setting"])
+def test_there_are_no_more_threads_than_the_process_has_processors(library_path, wanted, more):
+    """Of the machine's, a container or a job may use one: a second thread would take turns with the first."""
+    program = (
+        "import os, sys\n"
+        "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        f"sys.path.insert(0, {str(EXERCISE.parent)!r})\n"
+        "import numpy as np\n"
+        "from exercise import Caller\n"
+        "call, x = Caller(sys.argv[1]), np.ones((256, 1000), 'float32')\n"
+        "before = len(os.listdir('/proc/self/task'))\n"
+        "call('softmax', [0, *x.shape], [x], [np.empty_like(x)])\n"
+        "print(len(os.listdir('/proc/self/task')) - before)"
+    )
+    assert int(printed("-c", program, library_path, TANGRAD_KERNELS_THREADS=wanted)) == more
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_child_of_fork_has_threads_of_its_own(library_path):
     program = (

@@ -17,6 +17,7 @@
 
 #if !defined(_WIN32)
 #include <pthread.h>
+#include <sched.h>
 #endif
 
 namespace tangrad {
@@ -160,11 +161,21 @@ Pool& the_pool() {
 
 }  // namespace
 
+// The processors that this process may run on: of a container or a job, fewer than the machine has. Threads beyond them
+// wait awake for one another's turn.
+static int processors() {
+#if defined(__linux__)
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return CPU_COUNT(&allowed);
+#endif
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
 int thread_count() {
   static const int count = [] {
     const char* wanted = std::getenv("TANGRAD_KERNELS_THREADS");
     const int number = wanted == nullptr ? 0 : std::atoi(wanted);
-    return std::clamp(number > 0 ? number : static_cast<int>(std::thread::hardware_concurrency()), 1, 64);
+    return std::clamp(number > 0 ? number : processors(), 1, 64);
   }();
   return count;
 }
