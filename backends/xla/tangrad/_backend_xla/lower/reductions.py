@@ -347,16 +347,16 @@ class _Scan:
 
                 def lane(step: Value, state: State) -> State:
                     parts, (here, end) = len(state) // 2, (self.turned(step, lanes), 0 if self.reverse else steps - 1)
-                    befores = [_put(each, now, (here, 0, 0)) for each, now in zip(state, state[parts:])]
-                    return (*befores, *self.plus(state[parts:], _moved(part, (here, end, 0), edge)))
+                    earlier = [_put(each, now, (here, 0, 0)) for each, now in zip(state, state[parts:])]
+                    return (*earlier, *self.plus(state[parts:], _moved(part, (here, end, 0), edge)))
 
-                befores = _repeat(lanes, lane, (*self.nothing((lanes, 1, columns)), *total))[: len(total)]
+                earlier = _repeat(lanes, lane, (*self.nothing((lanes, 1, columns)), *total))[: len(total)]
                 end = self.last(at, n, size)
                 lane_of_end = p.div_p.bind(end, literal(steps, INT32))
                 step_of_end = p.rem_p.bind(end, literal(steps, INT32))
-                before_end = tuple([_moved(each, (lane_of_end, 0, 0), edge) for each in befores])
+                before_end = tuple([_moved(each, (lane_of_end, 0, 0), edge) for each in earlier])
                 after = self.plus(before_end, _moved(part, (lane_of_end, step_of_end, 0), edge))
-                return (self.written(y, part, befores, places, (1, size, columns)), *after)
+                return (self.written(y, part, earlier, places, (1, size, columns)), *after)
 
             return _repeat(count, block, (y, *self.nothing(edge)))[0]
 
