@@ -322,7 +322,18 @@ with use_backend("numpy"):
 BAD = {
     "index beyond": (lambda: M[3], IndexError, "index 3 is out of bounds for a dimension of size 3"),
     "many indices": (lambda: M[0, 0, 0], IndexError, "too many indices: 3"),
-    "mask": (lambda: M[SQUARE > 0], IndexError, "indexed with integers and slices"),
+    "mask": (
+        lambda: M[np.array([True, False])],
+        IndexError,
+        "of shape \\(2,\\) stands for dimensions of sizes \\(3, 4\\)",
+    ),
+    "mask behind": (
+        lambda: M[0, np.ones(3, bool)],
+        IndexError,
+        "of shape \\(3,\\) stands for dimensions of sizes \\(4,\\)",
+    ),
+    "mask of all": (lambda: M[np.ones((4, 3), bool)], IndexError, "stands for dimensions"),
+    "mask behind a slice": (lambda: M[:, np.ones(4, bool)], NotImplementedError, "must stand in front"),
     "float": (lambda: M[1.5], IndexError, "of type float"),
     "array behind": (lambda: M[:, np.array([0, 1])], NotImplementedError, "must stand in front"),
     "two dots": (lambda: M[..., ...], IndexError, "single ellipsis"),

@@ -124,7 +124,10 @@ def indexed(mat: S, index: object) -> S:
     Raises NotImplementedError for arrays behind slices, IndexError for what NumPy does not take either.
     """
     given = index if isinstance(index, tuple) else (index,)
-    items = [part for one in given for part in _items(one)]
+    items = list[Any]()
+    for one in given:
+        is_front = all([isinstance(item, int) or _is_array(item) for item in items])
+        items += _items(one, mat.shape[len(items) :] if is_front else None)
     if any([_is_array(one) for one in items]):
         return _at_rows(mat, items)
     places = _expanded(mat, items)
@@ -182,9 +185,14 @@ def _expanded(mat: JAXSparse, items: list[object]) -> list[Any]:
     return [*items[:middle], *[slice(None)] * (mat.ndim - given), *items[middle + 1 :]]
 
 
-def _items(one: object) -> list[Any]:
-    """What an index stands for: an array of booleans, which must be known, for the places where it is true."""
+def _items(one: object, sizes: Sequence[int] | None) -> list[Any]:
+    """What an index stands for: an array of booleans, which must be known, for the places where it is true.
+
+    `sizes`: of the dimensions from its own on; None where no array may stand.
+    """
     if isinstance(one, (np.ndarray, Array)) and one.dtype == bool and one.ndim:
+        if sizes is not None and one.shape != tuple(sizes[: one.ndim]):
+            raise IndexError(f"a boolean index of shape {one.shape} stands for dimensions of sizes {tuple(sizes)}")
         return [as_array(places.astype(np.int32)) for places in np.nonzero(np.asarray(one))]
     return [_item(one)]
 
