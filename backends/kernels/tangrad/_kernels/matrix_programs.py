@@ -14,19 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tangrad._kernels.groups import Collection, regrouped, thinned, variables
 from tangrad._kernels.jobs import ALL, LIMITS, NUMBERS, OF_ROW, Limits, RowPlan, is_known
-from tangrad._kernels.row_programs import (
-    MOST,
-    MOST_OPERANDS,
-    PATIENCE,
-    ROWS,
-    Group,
-    in_order,
-    starts_group,
-    thinned,
-    variables,
-    with_groups,
-)
+from tangrad._kernels.row_programs import MOST, MOST_OPERANDS, ROWS, Group, spread_in, starts_group, with_groups
 from tangrad._kernels.vendor_jobs import product, strides_of, transposed_product
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
 from tangrad.core.tools import with_sub_jaxprs
@@ -50,13 +40,12 @@ ROOM = 1 << 24  # bytes of what is between, of one matrix
 LEAST = 1 << 12  # elements of a matrix that need not go through memory
 
 
-class Matrices:
-    """Equations that become one.
+class Matrices(Collection):
+    """Equations over several matrices that become one.
 
     Attributes:
         batch: the sizes of the dimensions of matrices; made: how many elements of one matrix there are of what its
             steps make, by variable.
-        before, after: equations on the way that go before it, and that need what it makes.
     `sources`, `turned`: equations that spread and transpose something, by what they make; `uses`: how often it is read.
     """
 
@@ -68,10 +57,8 @@ class Matrices:
         turned: Mapping[Var, JaxprEqn],
         uses: Counter[Var],
     ) -> None:
+        super().__init__()
         self.batch, self.dtype = batch, dtype
-        self.eqns: list[JaxprEqn] = []
-        self.before: list[JaxprEqn] = []
-        self.after: list[JaxprEqn] = []
         self.made: dict[Var, int] = {}
         self.products = 0
         self._steps: list[Step] = []
@@ -80,30 +67,15 @@ class Matrices:
         self._seen: set[Atom] = set()  # variables of groups
         self._same: dict[Atom, Atom] = {}  # those that are another shape of something made, and what
         self._operands: set[Atom] = set()
-        self._late: set[Atom] = set()
         self._spread: dict[Var, JaxprEqn] = {}
         self._plans: dict[Var, tuple[int, ...]] = {}  # of products, of all matrices
         self._apart: dict[Var, tuple[int, ...]] = {}  # how far matrices are apart of results that are transposed
         self._sources, self._turned, self._uses = sources, turned, uses
-        self._since = 0
 
     # --- what joins ------------------------------------------------------------------------------------------------
 
-    def take(self, eqn: JaxprEqn) -> bool:
-        """Take an equation, into the group or beside it. False: the group has to end before it."""
-        if eqn.effects or self._since > PATIENCE or len(self.eqns) >= MOST:
-            return False
-        is_late = not self._late.isdisjoint(variables(eqn))
-        if not is_late and self.join(eqn):
-            self._since = 0
-            return True
-        self._since += 1
-        if not is_late and not any([self._is_made(var) for var in variables(eqn)]):
-            self.before.append(eqn)
-        else:
-            self.after.append(eqn)
-            self._late.update(eqn.outvars)
-        return True
+    def is_full(self) -> bool:
+        return len(self.eqns) >= MOST
 
     def join(self, eqn: JaxprEqn) -> bool:
         """Make a step of an equation, or part of one, if it is one of those."""
@@ -115,7 +87,7 @@ class Matrices:
             self.eqns.append(eqn)
         return joined
 
-    def _is_made(self, atom: Atom) -> bool:
+    def is_made(self, atom: Atom) -> bool:
         is_open = self._group is not None and atom in self._group.seen
         return is_open or atom in self.made or atom in self._seen
 
@@ -129,7 +101,7 @@ class Matrices:
             return False
         batches = params["dimension_numbers"][1]
         rank = len(self.batch)
-        own = [self._is_made(atom) for atom in eqn.invars]
+        own = [self.is_made(atom) for atom in eqn.invars]
         sizes = [tuple([atom.aval.shape[axis] for axis in axes]) for atom, axes in zip(eqn.invars, batches)]
         if set(sizes) != {self.batch}:
             return False
@@ -189,7 +161,7 @@ class Matrices:
         """Take an equation into the group over rows that is open, or begin one."""
         rank = len(self.batch)
         axes = eqn.params.get("axes")
-        if (axes is not None and tuple(axes) != (rank + 1,)) or not any([self._is_made(var) for var in variables(eqn)]):
+        if (axes is not None and tuple(axes) != (rank + 1,)) or not any([self.is_made(var) for var in variables(eqn)]):
             return False
         group = self._group
         if group is not None and max(len(group.operands), len(group.eqns)) < MOST_OPERANDS and group.join(eqn):
@@ -240,7 +212,7 @@ class Matrices:
             (var,) = eqn.outvars
             if var in needed and var not in self.made:
                 needed.discard(var)
-                needed.update([atom for atom in variables(eqn) if self._is_made(atom)])
+                needed.update([atom for atom in variables(eqn) if self.is_made(atom)])
                 again.insert(0, eqn)
         for place, group in self._groups:
             self._steps[place] = self._group_step(group, needed)
@@ -364,29 +336,20 @@ def with_matrices(jaxpr: Jaxpr) -> Jaxpr | None:
         return None
     if not any([_begun(eqn, {}, {}, Counter()) is not None for eqn in jaxpr.eqns]):
         return None
-    thin, uses, sources = thinned(jaxpr)
+    thin, uses = thinned(jaxpr)
+    sources = spread_in(thin)
     turned = {eqn.outvars[0]: eqn for eqn in thin.eqns if eqn.primitive.identity == TRANSPOSE}
-    places = {id(eqn): place for place, eqn in enumerate(thin.eqns)}
-    made: list[tuple[int, list[JaxprEqn]]] = []
-    waiting = thin.eqns[::-1]
-    found = False
-    while waiting:
-        eqn = waiting.pop()
+
+    def grouped(eqn: JaxprEqn, waiting: list[JaxprEqn]) -> tuple[Matrices, list[JaxprEqn]] | None:
         group = _begun(eqn, sources, turned, uses)
-        count = 0
-        if group is not None:
-            while count < len(waiting) and group.take(waiting[-1 - count]):
-                count += 1
+        count = group.collect(waiting) if group is not None else 0
         fused = group.fused() if group is not None else None
         if group is None or fused is None:
-            made.append((places[id(eqn)], [eqn]))
-            continue
-        found = True
+            return None
         del waiting[len(waiting) - count :]
-        made += [(places[id(before)], [before]) for before in group.before]
-        made.append((places[id(eqn)], fused))
-        waiting += group.after[::-1]
-    return thin.replace(eqns=in_order(made)) if found else None
+        return group, fused
+
+    return regrouped(thin, grouped)
 
 
 def _begun(

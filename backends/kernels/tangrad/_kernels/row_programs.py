@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tangrad._kernels.groups import Collection, regrouped, thinned, variables
 from tangrad._kernels.jobs import (
     ALL,
     COLUMN_SUM,
@@ -36,7 +37,7 @@ from tangrad._kernels.jobs import (
     Limits,
     RowPlan,
 )
-from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var, dce_jaxpr
+from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
 from tangrad.extend.custom_rules import Attributes, composite_p
 
 if TYPE_CHECKING:
@@ -49,57 +50,43 @@ SAME = frozenset({"structure.stop_gradient", "structure.reshape", "structure.squ
 SPREADING = {"structure.broadcast_in_dim": "broadcast_dimensions", "batching.broadcast_axis": "positions"}
 ONE_KEY = (1.0).hex()  # numbers in the program are known by their text
 LONGEST = 1 << 16  # columns
-PATIENCE = 64  # equations after which a group is closed that nothing has joined
 MOST, MOST_OPERANDS = 250, 60  # instructions of a group; operands, and results
 
 Seen = tuple[Any, int]  # what holds the elements, an instruction's result or an operand, and how it is seen
 
 
-class Group:
-    """Equations that become one.
+class Group(Collection):
+    """Equations over the rows of arrays that become one.
 
     Attributes:
         shape: of the arrays; seen: what its equations made, by variable.
-        before, after: equations on the way that go before it, and that need what it makes.
         sources_read: equations that spread what is not from here, by their results.
     """
 
     def __init__(
         self, shape: tuple[int, ...], dtype: DType, sources: dict[Var, JaxprEqn], members: set[int] | None = None
     ) -> None:
+        super().__init__()
         self.shape, self.dtype = shape, dtype
-        self.eqns: list[JaxprEqn] = []
-        self.before: list[JaxprEqn] = []
-        self.after: list[JaxprEqn] = []
         self.seen: dict[Var, Seen] = {}
         self.kinds: dict[Any, int] = {}  # of results
         self.operands: dict[Seen, int] = {}
         self.instructions: list[Instruction] = []
-        self.passes = self.reductions = self.column_sums = self._since = 0
+        self.passes = self.reductions = self.column_sums = 0
         self.around: set[Any] = set()  # results that go on with what was found of a row
         self.sources_read: dict[Var, JaxprEqn] = {}
         self._sources, self._members = sources, members
-        self._late: set[Atom] = set()  # what is made by equations behind it
 
     # --- what joins ------------------------------------------------------------------------------------------------
 
-    def take(self, eqn: JaxprEqn) -> bool:
-        """Take an equation, into the group or beside it. False: the group has to end before it."""
-        full = max(len(self.operands), len(self.eqns)) >= MOST_OPERANDS or len(self.instructions) >= MOST
-        if eqn.effects or self._since > PATIENCE or full:
-            return False
-        reads = variables(eqn)
-        is_late = not self._late.isdisjoint(reads)
-        if not is_late and (self._members is None or id(eqn) in self._members) and self.join(eqn):
-            self._since = 0
-            return True
-        self._since += 1
-        if not is_late and self.seen.keys().isdisjoint(reads):
-            self.before.append(eqn)
-        else:
-            self.after.append(eqn)
-            self._late.update(eqn.outvars)
-        return True
+    def is_full(self) -> bool:
+        return max(len(self.operands), len(self.eqns)) >= MOST_OPERANDS or len(self.instructions) >= MOST
+
+    def is_made(self, atom: Atom) -> bool:
+        return atom in self.seen
+
+    def may_join(self, eqn: JaxprEqn) -> bool:
+        return self._members is None or id(eqn) in self._members
 
     def join(self, eqn: JaxprEqn) -> bool:
         """Make instructions of an equation, if it is one of those."""
@@ -331,10 +318,6 @@ def _multiplied_by_one(operation: int, reads: Sequence[Seen]) -> Seen | None:
     return reads[1] if len(reads) == 2 and operation == MULTIPLY and reads[0][0] == ONE_KEY else None
 
 
-def variables(eqn: JaxprEqn) -> list[Var]:
-    return [atom for atom in eqn.invars if type(atom) is not Literal]
-
-
 # --- programs ---------------------------------------------------------------------------------------------------------
 
 
@@ -371,10 +354,7 @@ def _collected(
     group = _begun(eqn, limits, sources, members)
     if group is None:
         return None
-    count = 0
-    while count < len(waiting) and group.take(waiting[-1 - count]):
-        count += 1
-    return group, count
+    return group, group.collect(waiting)
 
 
 def _grouped(eqn: JaxprEqn, waiting: list[JaxprEqn], limits: Limits, sources: dict[Var, JaxprEqn]) -> Group | None:
@@ -395,57 +375,25 @@ def _grouped(eqn: JaxprEqn, waiting: list[JaxprEqn], limits: Limits, sources: di
     return group
 
 
-def thinned(jaxpr: Jaxpr) -> tuple[Jaxpr, Counter[Var], dict[Var, JaxprEqn]]:
-    """A program without what nothing needs, how often each variable is read, and what spreads numbers or counts."""
-    thin, _ = dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
-    uses = Counter([var for eqn in thin.eqns for var in variables(eqn)])
-    uses.update([atom for atom in thin.outvars if type(atom) is not Literal])
-    sources = {eqn.outvars[0]: eqn for eqn in thin.eqns if eqn.primitive.identity in (*SPREADING, "structure.iota")}
-    return thin, uses, sources
-
-
 def with_groups(jaxpr: Jaxpr, limits: Limits) -> Jaxpr | None:
     """A program with its groups; None where it has none."""
     if not limits.around and not any([eqn.primitive.identity in REDUCTIONS for eqn in jaxpr.eqns]):
         return None
     if not any([_is_large(eqn, limits) for eqn in jaxpr.eqns]):
         return None
-    thin, uses, sources = thinned(jaxpr)
-    places = {id(eqn): place for place, eqn in enumerate(thin.eqns)}
-    made: list[tuple[int, list[JaxprEqn]]] = []
-    waiting = thin.eqns[::-1]
-    found = False
-    while waiting:
-        eqn = waiting.pop()
+    thin, uses = thinned(jaxpr)
+    sources = spread_in(thin)
+
+    def grouped(eqn: JaxprEqn, waiting: list[JaxprEqn]) -> tuple[Group, list[JaxprEqn]] | None:
         group = _grouped(eqn, waiting, limits, sources)
-        if group is None:
-            made.append((places[id(eqn)], [eqn]))
-            continue
-        found = True
-        made += [(places[id(before)], [before]) for before in group.before]
-        made.append((places[id(eqn)], group.fused(uses, BLOCKS if limits.in_blocks else ROWS)))
-        waiting += group.after[::-1]
-    return thin.replace(eqns=in_order(made)) if found else None
+        return None if group is None else (group, group.fused(uses, BLOCKS if limits.in_blocks else ROWS))
+
+    return regrouped(thin, grouped)
 
 
-def in_order(parts: list[tuple[int, list[JaxprEqn]]]) -> list[JaxprEqn]:
-    """Parts of a program, each with its place, by places as far as what they read permits: equal layers stay equal."""
-    parts = sorted(parts, key=lambda part: part[0])
-    makers = {var: number for number, (_, eqns) in enumerate(parts) for eqn in eqns for var in eqn.outvars}
-    done: list[JaxprEqn] = []
-    written: set[int] = set()
-    stack = [*range(len(parts))][::-1]
-    while stack:
-        number = stack[-1]
-        read = [] if number in written else [var for eqn in parts[number][1] for var in variables(eqn)]
-        missing = {makers.get(var, number) for var in read} - written - {number}
-        if missing:
-            stack += sorted(missing)[::-1]
-            continue
-        if stack.pop() not in written:
-            written.add(number)
-            done += parts[number][1]
-    return done
+def spread_in(jaxpr: Jaxpr) -> dict[Var, JaxprEqn]:
+    """What spreads numbers, or counts, by what it makes."""
+    return {eqn.outvars[0]: eqn for eqn in jaxpr.eqns if eqn.primitive.identity in (*SPREADING, "structure.iota")}
 
 
 def _is_large(eqn: JaxprEqn, limits: Limits) -> bool:
