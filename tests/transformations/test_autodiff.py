@@ -287,6 +287,33 @@ def test_pullbacks():
     check_vjp(lambda x: x**3, lambda x: (x**3, lambda c: (3 * x**2 * c,)), (np.float32(2),))
     with pytest.raises(AssertionError):
         check_vjp(lambda x: x**3, lambda x: (x**3, lambda c: (2 * x**2 * c,)), (np.float32(2),))
+    with pytest.raises(AssertionError, match="of the cube"):
+        check_vjp(lambda x: x**3, lambda x: (x**2, lambda c: (3 * x**2 * c,)), (np.float32(2),), err_msg="of the cube")
+
+
+@pytest.mark.parametrize("mode", ["fwd", "rev", "lin"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+def test_derivatives_of_each_precision(dtype, mode):
+    x = (np.asarray([0.5, 1.25, -0.75], dtype),)
+    check_grads(wrong_by(1.0), x, order=2, modes=mode)
+    with pytest.raises(AssertionError):
+        check_grads(wrong_by(1.4), x, order=1, modes=mode)
+
+
+def test_tolerances_by_dtype():
+    x, y = np.float32(0.5), np.bfloat16(0.5)
+    for tolerances in ({"float32": 1e-4}, {np.float32: 1e-4, np.bfloat16: 1e-4}):
+        check_grads(lambda x: x, (x,), 1, atol=tolerances, rtol=tolerances)
+    check_grads(wrong_by(1.4), (x,), 1, atol={np.float32: 0.5})
+    check_grads(wrong_by(1.4), (y,), 1, atol={np.bfloat16: 0.5}, rtol={np.bfloat16: 0})
+    for z, tolerances in ((x, {np.bfloat16: 0.5}), (y, {np.float32: 0.5}), (y, {np.bfloat16: 0})):
+        with pytest.raises(AssertionError):
+            check_grads(wrong_by(1.4), (z,), 1, atol=tolerances)
+
+
+def test_derivatives_of_another_shape():
+    with pytest.raises(AssertionError):
+        check_jvp(np.sin, lambda x, t: (np.sin(*x), t[0][:1]), (np.zeros(3, np.float32),))
 
 
 @pytest.mark.parametrize(
