@@ -46,6 +46,16 @@ def test_a_mapped_conditional_hands_on_an_operand_that_is_not_mapped():
     close(mapped(X > 0, X, 3.0), ((numpy.where(X > 0, X, 2 * X), 3.0), (numpy.where(X > 0, 1, 2), 3.0)))
 
 
+def test_an_operand_of_a_conditional_may_be_callable():
+    affine = tangrad.tree_util.Partial(lambda a, x: a * x, 2.0)
+    call = lambda x, f: f(x)
+    for choose in (lax.cond, tangrad.jit(lax.cond, static_argnums=(1, 2))):
+        assert float(choose(True, call, lambda x, f: x, 3.0, affine)) == 6.0
+        assert float(choose(False, lambda x, f: x, call, 3.0, affine)) == 6.0
+    older = tangrad.jit(lambda p, x, y: lax.cond(p, x, lambda x: x + 1.0, y, lambda y: y - 1.0))
+    assert (float(older(True, 3.0, 5.0)), float(older(False, 3.0, 5.0))) == (4.0, 4.0)
+
+
 def test_a_mapped_scan_hands_on_what_is_not_mapped():
     run = lambda c, y: lax.scan(lambda carry, x: ((carry[0] + x, carry[1]), carry[1] * x), (c, y), X)
     mapped = tangrad.vmap(run, in_axes=(0, None), out_axes=((0, None), None))

@@ -114,7 +114,7 @@ def cond(
         if operands:
             raise TypeError(f"cond: operand= is the only operand where it is given, got {len(operands)} more")
         operands = (operand,)
-    elif len(operands) == 2 and callable(operands[1]) and callable(false_fun):
+    elif len(operands) == 2 and callable(operands[1]) and callable(false_fun) and not callable(true_fun):
         return _cond_with_operands(pred, true_fun, false_fun, operands[0], operands[1])
     for function, argument in ((true_fun, "true_fun"), (false_fun, "false_fun")):
         if not callable(function):
