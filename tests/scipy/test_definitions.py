@@ -364,6 +364,7 @@ RESULTS = {
     "companion": (lambda: linalg.companion(np.array([[0.0, 0.0, 0.0]])), [[[np.nan] * 2, [1, 0]]]),
     "leslie": (lambda: linalg.leslie(V, np.array([np.nan, 1.0])), [[1, 2, 3], [np.nan, 0, 0], [0, 1, 0]]),
     "fiedler_companion": (lambda: linalg.fiedler_companion(A[:1, :2]), [[[-0.25]]]),
+    "fiedler_companion of a constant": (lambda: linalg.fiedler_companion(np.ones((2, 1))), np.zeros((2, 0, 0))),
     "fiedler_companion of several": (
         lambda: linalg.fiedler_companion(np.stack([V, 2 * V])),
         [[[-2, -3], [1, 0]]] * 2,

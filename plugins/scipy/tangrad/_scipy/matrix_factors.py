@@ -378,20 +378,6 @@ def complex_of(x: Array) -> Array:
     return x if x.dtype.kind == "c" else x + zeros((), dtypes.result_type(x.dtype, "complex64"))
 
 
-def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """The complex Schur form from a real one.
-
-    >>> import tangrad.numpy as np
-    >>> import tangrad.scipy.linalg as linalg
-    >>> t, z = linalg.rsf2csf(*linalg.schur(np.array([[0.0, 1.0], [-1.0, 0.0]])))
-    >>> np.tril(t, -1)
-    Array([[0.+0.j, 0.+0.j],
-           [0.+0.j, 0.+0.j]], dtype=complex64)
-    """
-    triangular, unitary = schur(square_matrix("rsf2csf", T, "T"), "complex")
-    return triangular, matmul(complex_of(square_matrix("rsf2csf", Z, "Z")), unitary)
-
-
 def polar(
     a: ArrayLike,
     side: str = "right",

@@ -10,7 +10,8 @@ import numpy as np
 from tangrad._scipy.matrix_factors import complex_of, schur
 from tangrad.core import Array, dtypes
 from tangrad.extend import numpy
-from tangrad.extend.lax import fori_loop, triangular_solve
+from tangrad.extend.lax import dynamic_slice_in_dim as slice_of
+from tangrad.extend.lax import dynamic_update_slice, eig, fori_loop, triangular_solve
 from tangrad.extend.numpy import abs as absolute
 from tangrad.extend.numpy import (
     arange,
@@ -22,6 +23,7 @@ from tangrad.extend.numpy import (
     diagonal,
     eye,
     finfo,
+    hypot,
     index_argument,
     inexact_matrix,
     log2,
@@ -187,6 +189,65 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
 
     root = fori_loop(0, triangular.shape[0], column, zeros_like(triangular) + _diagonal(roots))
     return matmul(matmul(unitary, root), swapaxes(unitary, -1, -2).conj())
+
+
+def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
+    """The complex Schur form from a real one, by a rotation for each pair of eigenvalues.
+
+    Args:
+        T: quasi-triangular matrices (..., n, n).
+        Z: the vectors that belong to them, (..., n, n); batches are broadcast.
+        check_finite: SciPy's; it has no effect.
+
+    Returns:
+        Two complex arrays (..., n, n), the first one upper triangular.
+
+    Raises:
+        ValueError: for matrices that are not square, or not of one size.
+
+    >>> import tangrad.numpy as np
+    >>> import tangrad.scipy.linalg as linalg
+    >>> t, z = linalg.rsf2csf(*linalg.schur(np.array([[0.0, 1.0], [-1.0, 0.0]])))
+    >>> np.tril(t, -1)
+    Array([[0.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64)
+    """
+    form, vectors = complex_of(square_matrix("rsf2csf", T, "T")), complex_of(square_matrix("rsf2csf", Z, "Z"))
+    size, dtype = form.shape[-1], dtypes.result_type(form, vectors)
+    if vectors.shape[-1] != size:
+        raise ValueError(f"rsf2csf: T and Z must have the same size, got shapes {form.shape} and {vectors.shape}")
+    shape = broadcast_shape("rsf2csf", (form.shape, vectors.shape))
+    form, vectors = broadcast_to(form.astype(dtype), shape), broadcast_to(vectors.astype(dtype), shape)
+    tiny, index = finfo(dtype).eps, arange(size)
+    whole: list[ArrayLike] = [0] * (len(shape) - 2)
+
+    def rotate(step: Value, found: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Remove the entry below the diagonal in column `first`, from the last one on."""
+        (t, z), first = found, size - 2 - step
+        block = slice_of(slice_of(t, first, 2, -2), first, 2, -1)
+        turned = absolute(block[..., 1, 0]) > tiny * (absolute(block[..., 0, 0]) + absolute(block[..., 1, 1]))
+        # What is not turned gets eigenvalues that differ: derivatives of the ones that are left out must be finite.
+        block = where(turned[..., None, None], block, asarray([[0, 1], [-1, 0]], dtype))
+        cosine, sine = (
+            eig(block, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0][..., 0] - block[..., 1, 1],
+            block[..., 1, 0],
+        )
+        length = hypot(absolute(cosine), absolute(sine))
+        cosine, sine = where(turned, cosine / length, 1), where(turned, sine / length, 0)
+        entries = concatenate([x[..., None] for x in (cosine.conj(), sine, -sine, cosine)], -1)
+        rotation = entries.reshape((*shape[:-2], 2, 2))
+        back = swapaxes(rotation, -1, -2).conj()
+        rows = slice_of(t, first, 2, -2)
+        t = dynamic_update_slice(t, where(index >= first, matmul(rotation, rows), rows), (*whole, first, 0))
+        columns, rows_of = slice_of(t, first, 2, -1), index[:, None]
+        columns = where(rows_of < first + 2, matmul(columns, back), columns)
+        columns = where((rows_of == first + 1) & (arange(2) == 0), 0, columns)
+        place = (*whole, 0, first)
+        return dynamic_update_slice(t, columns, place), dynamic_update_slice(
+            z, matmul(slice_of(z, first, 2, -1), back), place
+        )
+
+    return fori_loop(0, size - 1, rotate, (form, vectors)) if size > 1 else (form, vectors)
 
 
 def _single(name: str, x: ArrayLike) -> Array:

@@ -178,6 +178,12 @@ def fiedler_companion(a: ArrayLike) -> Array:
     Args:
         a: its coefficients from the highest power down; the first must not be 0. An array (..., m) makes a batch.
 
+    Returns:
+        An array (..., m - 1, m - 1).
+
+    Raises:
+        ValueError: for no coefficients.
+
     >>> import tangrad.numpy as np
     >>> import tangrad.scipy.linalg
     >>> tangrad.scipy.linalg.fiedler_companion(np.array([1.0, -3.0, 2.0]))
@@ -186,8 +192,10 @@ def fiedler_companion(a: ArrayLike) -> Array:
     """
     coefficients = _vector(a)
     size = coefficients.shape[-1] - 1
-    if size < 1:
-        return zeros((*coefficients.shape[:-1], 0), coefficients.dtype)  # as SciPy
+    if size < 0:
+        raise ValueError(f"fiedler_companion: a must have coefficients, got shape {coefficients.shape}")
+    if size == 0:
+        return zeros((*coefficients.shape[:-1], 0, 0), coefficients.dtype)
     scaled = -(coefficients / coefficients[..., :1])
     out = zeros((*coefficients.shape[:-1], size, size), scaled.dtype).at[..., 0, 0].set(scaled[..., 1])
     if size == 1:
