@@ -82,6 +82,20 @@ def test_what_a_callback_raises_is_the_cause_of_an_error_that_names_it(backend, 
     assert caught.value.__cause__.__traceback__.tb_frame.f_code is load_table.__code__
 
 
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("results", [0, 1, 2])
+def test_programs_of_any_number_of_arguments_and_results_name_what_failed(backend, count, results):
+    def load(*args):
+        raise FileNotFoundError("table.bin")
+
+    ways = (tangrad.pure_callback, experimental.io_callback) if results else (experimental.io_callback,)
+    for way in ways:  # a pure call without results is dropped
+        program = tangrad.jit(lambda *args, way=way: way(load, [FLOAT] * results, *args))
+        with pytest.raises(CallbackError, match=r"'load', called by .* raised FileNotFoundError: table\.bin"):
+            tangrad.block_until_ready(program(*[1.0] * count))
+            tangrad.effects_barrier()
+
+
 WRONG = {
     "shape": (lambda x: np.zeros(2, "float32"), like(THREE), r"float32\[2\], but float32\[3\] was declared"),
     "dtype": (lambda x: np.zeros(3, "int32"), like(THREE), r"int32\[3\], but float32\[3\] was declared"),

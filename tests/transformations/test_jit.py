@@ -209,6 +209,25 @@ def test_programs_go_with_their_function():
     assert reference() is None
 
 
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_results_and_constants_go_with_their_last_name(count):
+    def program():
+        x = np.ones(3) * 2
+        return tangrad.jit(lambda *args: (x + 1) if not args else (x + sum(args))), weakref.ref(x)
+
+    args = [numpy.ones(3, "float32")] * count
+    f, constant = program()
+    gc.disable()
+    try:
+        f(*args)
+        result = weakref.ref(f(*args))
+        assert result() is None and constant() is not None
+        del f
+        assert constant() is None
+    finally:
+        gc.enable()
+
+
 def test_clear_caches_traces_again():
     f, calls = counted()
     f(1.0)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from tangrad._backend_xla import failures, jaxlib_api
 from tangrad._backend_xla.array import Placement, XlaArray
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
         def recover(self, error: Exception, arrays: Sequence[Value]) -> list[XlaArray]: ...
         def execute_with_effects(self, arrays: Sequence[Value]) -> list[XlaArray]: ...
+        def gather(self, arrays: Sequence[Value]) -> tuple[Loaded, list[object]]: ...
 
 
 Execute = Callable[[Sequence[XlaArray]], list[XlaArray]]
@@ -47,6 +49,8 @@ def make_execute(runner: Runs, several_devices: bool) -> Execute:
     """
     if runner.effects:
         return runner.execute_with_effects
+    if not runner.in_avals:  # no placement to look up
+        return lambda arrays: run_gathered(runner.out_avals, *runner.gather(arrays))
     if several_devices and len(runner.in_avals) > 1:
         return _many_checked(runner)
     if len(runner.out_avals) > 1 or not runner.out_avals:
@@ -125,6 +129,17 @@ def _many_checked(runner: Runs) -> Execute:
         return wrapped(avals, values, placement)
 
     return execute
+
+
+def run_gathered(avals: Sequence[ShapedArray], loaded: Loaded, values: list[object]) -> list[XlaArray]:
+    """Run what is loaded for where these buffers are. Raises what a function that it calls has raised."""
+    run, handlers, placement = loaded
+    try:
+        outs = run(values).consume_with_handlers(handlers)
+    except jaxlib_api.XlaRuntimeError as error:
+        failures.raise_original(error)
+        raise
+    return wrapped(avals, outs, placement)
 
 
 def wrapped(avals: Sequence[ShapedArray], values: Sequence[object], placement: Placement) -> list[XlaArray]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._backend_xla import failures, gpus, jaxlib_api, runtime_tokens, settings
 from tangrad._backend_xla.array import Placement, XlaArray, deleted_message
-from tangrad._backend_xla.calls import in_turns, make_execute, wrapped
+from tangrad._backend_xla.calls import in_turns, make_execute, run_gathered
 from tangrad._backend_xla.compiler_options import explain, for_calls, warn_of_calls, with_effort, with_extra
 from tangrad._backend_xla.even_loops import with_even_loops
 from tangrad._backend_xla.jaxlib_api import bytecode, physical_aval
@@ -224,10 +224,7 @@ class Runner:
         if isinstance(error, jaxlib_api.XlaRuntimeError) and not self._misplaced(arrays):
             failures.raise_original(error)
             raise error
-        loaded, values = self.gather(arrays)
-        run, handlers, placement = loaded
-        outs = run(values).consume_with_handlers(handlers)
-        return wrapped(self.out_avals, outs, placement)
+        return run_gathered(self.out_avals, *self.gather(arrays))
 
     def _misplaced(self, arrays: Sequence[object]) -> bool:
         return len({array.placement if isinstance(array, XlaArray) else None for array in arrays}) > 1

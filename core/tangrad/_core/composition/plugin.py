@@ -72,7 +72,9 @@ def from_signal_handler(error: BaseException) -> bool:
     for entry in entries_of(error.__traceback__):
         frame = entry.tb_frame
         names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
-        if frame.f_back is not None and any([frame.f_locals.get(name) is frame.f_back for name in names]):
+        # The locals of others are not asked for: until Python 3.13 the frame keeps that copy, with an error in it that
+        # keeps the frame.
+        if frame.f_back and len(names) > 1 and any([frame.f_locals.get(name) is frame.f_back for name in names]):
             return True
     return False
 
