@@ -16,6 +16,7 @@ from tangrad import lax
 from tangrad.core import ShapedArray, register
 from tangrad.core.tools import check_jaxpr
 from tangrad.extend.fft import fft_p
+from tests.kernels.test_library import printed
 
 INSTALL = "`make libraries` installs it"
 
@@ -393,6 +394,92 @@ def test_factors_of_symmetric_matrices(backend, libraries, shape, dtype):
     assert_close(*both(libraries, gradient, x), 30 * tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(512, 512), (2, 650, 650), (8, 520, 520), (1030, 1030)])
+def test_factors_of_large_matrices(backend, libraries, shape, dtype):
+    """Tile by tile, the last ones smaller; of the mean with the transpose, and of what is there."""
+    x, more = positive(*shape, dtype=dtype), numpy.triu(draw(*shape[-2:], dtype=dtype), 1)
+    tolerance = 3e-5 if dtype == "float32" else 1e-11
+    assert_close(*both(libraries, np.linalg.cholesky, x + more - more.T, kernel="cholesky"), tolerance)
+    as_it_is = lambda x: lax.linalg.cholesky(x, symmetrize_input=False)
+    ours, before = both(libraries, as_it_is, x + more, kernel="cholesky")
+    assert_close(ours, before, tolerance)
+    assert not numpy.triu(ours, 1).any()
+
+
+def test_only_means_with_the_transpose_are_found_by_the_kernel(libraries):
+    pytest.importorskip("jaxlib", reason="only XLA's programs are texts")
+    turned, x = lambda x: x.swapaxes(-1, -2), positive(64, 64, 64, dtype="float32")
+    means = {
+        "the mean": lambda x: (x + turned(x)) / 2,
+        "thirds": lambda x: (x + turned(x)) / 3,
+        "of another": lambda x: (x + turned(x + 1)) / 2,
+        "of itself": lambda x: (x + x) / 2,
+        "divided by a matrix": lambda x: (x + turned(x)) / (x * x + 1),
+        "of other axes": lambda x: (x + x.transpose(1, 0, 2)) / 2,
+    }
+    for name, mean in means.items():
+        program = tangrad.jit(lambda x, mean=mean: lax.linalg.cholesky(mean(x), symmetrize_input=False))
+        with tangrad.use_backend("xla"), libraries():
+            assert ("64, 64, 1]>" in program.lower(x).as_text()) == (name == "the mean"), name
+            found = numpy.asarray(program(x))
+        with tangrad.use_backend("xla"):
+            expected = numpy.asarray(tangrad.jit(lambda x, mean=mean: np.tril(lax.linalg.cholesky(mean(x))))(x))
+        if name in ("the mean", "thirds", "of itself"):
+            assert_close(found, expected, 3e-5)
+
+
+SYSTEMS = [
+    ((200, 200), 1), ((64, 64), 3), ((5, 33, 33), 40), ((2, 3, 16, 16), 7), ((130, 130), 200), ((40, 40), 700),
+    ((3, 60, 60), 0), ((70, 20, 20), 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("shape", "sides"), SYSTEMS)
+def test_triangular_systems(backend, libraries, shape, sides, dtype):
+    """The other triangle, and a diagonal that is taken for 1, hold what would show."""
+    a = draw(*shape, dtype=dtype) / 3 + 4 * numpy.sqrt(shape[-1]).astype(dtype) * numpy.eye(shape[-1], dtype=dtype)
+    for left, lower, turned, unit in itertools.product((True, False), repeat=4):
+        if unit:
+            a = a / shape[-1]
+        b = draw(*shape[:-2], *((shape[-1], sides) if left else (sides, shape[-1])), dtype=dtype, seed=1)
+        solve = lambda a, b, left=left, lower=lower, turned=turned, unit=unit: lax.linalg.triangular_solve(
+            a, b, left_side=left, lower=lower, transpose_a=turned, unit_diagonal=unit
+        )
+        ours, before = both(libraries, solve, a, b, kernel="triangular_solve" if sides else None)
+        assert_close(ours, before, 2e-5 if dtype == "float32" else 1e-12)
+
+
+def test_triangular_systems_without_one_solution(backend, libraries):
+    a, b = numpy.tril(draw(2, 40, 40)) + 9 * numpy.eye(40, dtype="float32"), draw(2, 40, 5, seed=1)
+    a[1, 17, 17] = 0
+    solve = lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+    ours, before = both(libraries, solve, a, b, kernel="triangular_solve")
+    assert_close(ours[0], before[0], 1e-5)
+    assert numpy.isfinite(ours[1, :17]).all() and not numpy.isfinite(ours[1, 17:]).any()
+
+
+def test_results_do_not_depend_on_the_number_of_threads(libraries, library_path):
+    pytest.importorskip("jaxlib", reason="most is called by XLA's programs")
+    program = (
+        "import hashlib, numpy, tangrad, tangrad.numpy as np\n"
+        "draw = lambda *shape: numpy.random.default_rng(0).normal(size=shape).astype('float32')\n"
+        "def results(x, y):\n"
+        "    square = x @ x.T\n"
+        "    factor = np.linalg.cholesky(square / 600 + np.eye(600))\n"
+        "    solve = lambda b: tangrad.lax.linalg.triangular_solve(factor, b, left_side=True, lower=True)\n"
+        "    several = np.linalg.cholesky(np.stack([square + 600 * np.eye(600)] * 3))\n"
+        "    return factor, solve(y[:, :300]), solve(y[:, :3]), x @ y, np.linalg.eigh(square[:300, :300]), several\n"
+        "program, given = tangrad.jit(results), (draw(600, 600), draw(600, 520))\n"
+        "assert program.lower(*given).as_text().count('@tangrad_kernels.') == 7\n"
+        "leaves = tangrad.tree.leaves(program(*given))\n"
+        "print(hashlib.sha256(b''.join([numpy.asarray(leaf).tobytes() for leaf in leaves])).hexdigest())"
+    )
+    environment = {"TANGRAD_BACKEND": "xla", "TANGRAD_KERNELS_LIBRARY": library_path}
+    assert len({printed("-c", program, TANGRAD_KERNELS_THREADS=count, **environment) for count in "125"}) == 1
+
+
 @pytest.mark.parametrize(("dtype", "scales"), [("float32", (1e-30, 1e30)), ("float64", (1e-290, 1e290))])
 def test_eigenvectors_of_one_matrix(backend, libraries, dtype, scales):
     """Of several parts, the last of them small; of numbers whose squares are none; of one triangle."""
@@ -452,6 +539,14 @@ def test_matrices_that_have_no_factors_become_nan(backend, libraries, value):
     for array in tangrad.tree.leaves(found[:2]):
         assert numpy.isfinite(array[0]).all() and numpy.isnan(array[1]).all()
     assert numpy.isnan(found[2]).all()
+
+
+@pytest.mark.parametrize("place", [0, 200, 599])
+def test_large_matrices_that_have_no_factors_become_nan(backend, libraries, place):
+    x = positive(2, 600, 600, dtype="float32")
+    x[1, place, place] = -1
+    found, _ = both(libraries, np.linalg.cholesky, x, kernel="cholesky")
+    assert numpy.isfinite(found[0]).all() and numpy.isnan(found[1]).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 
@@ -75,6 +76,9 @@ int thread_count();
 // Calls body(0), …, body(count - 1), on several threads at once. Which thread takes which number is not known: results
 // must not depend on it. Several threads may call this at the same time; a body may where it is `Alone`.
 void parallel(int64_t count, const std::function<void(int64_t)>& body);
+
+// Waits awake until the number is so high: another thread raises it, which is at work already.
+void wait_for(const std::atomic<int>& number, int least);
 
 // Within this scope a thread does by itself what it calls `parallel` for: kernels that are parts of another one.
 class Alone {

@@ -2,6 +2,7 @@
 //
 // Arrays are row after row, LAPACK's column after column: it gets, and gives, the transposes.
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,6 +17,10 @@
   X(cblas_sgemm, void, int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int) \
   X(cblas_dgemm, void, int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, \
     int)                                                                                                             \
+  X(cblas_ssyrk, void, int, int, int, int, int, float, const float*, int, float, float*, int)                        \
+  X(cblas_dsyrk, void, int, int, int, int, int, double, const double*, int, double, double*, int)                    \
+  X(cblas_strsm, void, int, int, int, int, int, int, int, float, const float*, int, float*, int)                     \
+  X(cblas_dtrsm, void, int, int, int, int, int, int, int, double, const double*, int, double*, int)                  \
   X(spotrf, void, const char*, const int*, float*, const int*, int*)                                                 \
   X(dpotrf, void, const char*, const int*, double*, const int*, int*)                                                \
   X(ssyevd, void, const char*, const char*, const int*, float*, const int*, float*, float*, const int*, int*,        \
@@ -64,7 +69,23 @@ class Threads {
 
 // --- products ----------------------------------------------------------------------------------------------------------
 
-constexpr int kRowMajor = 101, kAsItIs = 111, kTransposed = 112;
+constexpr int kRowMajor = 101, kAsItIs = 111, kTransposed = 112, kUpper = 121, kLower = 122, kNoUnit = 131, kUnit = 132,
+              kLeft = 141, kRight = 142;
+
+template <typename T>
+struct Blas;
+template <>
+struct Blas<float> {
+  static constexpr auto multiply = &Functions::cblas_sgemm;
+  static constexpr auto square = &Functions::cblas_ssyrk;
+  static constexpr auto solve = &Functions::cblas_strsm;
+};
+template <>
+struct Blas<double> {
+  static constexpr auto multiply = &Functions::cblas_dgemm;
+  static constexpr auto square = &Functions::cblas_dsyrk;
+  static constexpr auto solve = &Functions::cblas_dtrsm;
+};
 
 // Matrices whose elements are apart by these numbers of elements, one of them 1.
 struct Matrix {
@@ -80,16 +101,6 @@ struct Product {
 };
 
 int order(const Matrix& matrix) { return matrix.is_transposed() ? kTransposed : kAsItIs; }
-
-void multiply(const Product& p, int64_t rows, int64_t columns, const float* x, const float* y, float* out) {
-  functions.cblas_sgemm(kRowMajor, order(p.x), order(p.y), rows, columns, p.inner, 1, x, p.x.leading(), y,
-                        p.y.leading(), 0, out, p.out.down);
-}
-
-void multiply(const Product& p, int64_t rows, int64_t columns, const double* x, const double* y, double* out) {
-  functions.cblas_dgemm(kRowMajor, order(p.x), order(p.y), rows, columns, p.inner, 1, x, p.x.leading(), y,
-                        p.y.leading(), 0, out, p.out.down);
-}
 
 // plan: dtype, how many dimensions of matrices, rows, columns, what is summed over; down and across for x, y, the
 // result; for each dimension of matrices how many, and how far they are apart in x, y, the result.
@@ -133,7 +144,8 @@ void product(Plan plan, const T* x, const T* y, T* out) {
       y_at += place * of[swapped ? 1 : 2];
       out_at += place * of[3];
     }
-    multiply(p, rows, columns, x + x_at, y + y_at, out + out_at);
+    (functions.*Blas<T>::multiply)(kRowMajor, order(p.x), order(p.y), rows, columns, p.inner, 1, x + x_at, p.x.leading(),
+                                   y + y_at, p.y.leading(), 0, out + out_at, p.out.down);
   });
 }
 
@@ -194,20 +206,153 @@ bool has_nan(const T* x, int64_t size) {
   return sum != 0 || sum != sum;
 }
 
+// A matrix of rows of `size`, or a part of it, to where rows are `apart`; `halved`: the mean of the matrix and its transpose.
 template <typename T>
-int cholesky(int64_t count, int size, const T* x, T* out) {
-  const int64_t whole = int64_t{size} * size;
-  return each_matrix(count, whole, [=](int64_t i) {
-    T* y = out + i * whole;
-    std::memcpy(y, x + i * whole, whole * sizeof(T));
-    int info;
-    (functions.*Lapack<T>::cholesky)("U", &size, y, &size, &info);
-    if (info != 0) {
-      fill_with_nan(y, whole);
-    } else {
-      for (int64_t row = 0; row < size; ++row) std::fill(y + row * size + row + 1, y + (row + 1) * size, T{0});
+void copy_part(const T* x, int64_t size, bool halved, int64_t top, int64_t left, int64_t height, int64_t width, T* to,
+               int64_t apart) {
+  if (!halved) {
+    for (int64_t i = 0; i < height; ++i) std::copy_n(x + (top + i) * size + left, width, to + i * apart);
+    return;
+  }
+  constexpr int64_t kBlock = 64 / sizeof(T);  // lines of the cache, of which rows that are a power of two apart share few
+  for (int64_t row = 0; row < height; row += kBlock)
+    for (int64_t column = 0; column < width; column += kBlock)
+      for (int64_t i = row; i < std::min(height, row + kBlock); ++i) {
+        const T *here = x + (top + i) * size + left, *there = x + left * size + top + i;
+        for (int64_t j = column; j < std::min(width, column + kBlock); ++j)
+          to[i * apart + j] = (here[j] + there[j * size]) / 2;
+      }
+}
+
+template <typename T>
+int factor_in_place(int size, T* x, int apart) {
+  int info;
+  (functions.*Lapack<T>::cholesky)("U", &size, x, &apart, &info);
+  return info;
+}
+
+// Lower factors of large matrices, tile by tile: those of one column after another, from the diagonal down. Threads take
+// tiles in this order, and wait for those that a tile needs, which others have begun by then. What is computed depends
+// on the shape alone.
+template <typename T>
+class TiledFactors {
+ public:
+  TiledFactors(int64_t count, int64_t size, bool halved, const T* x, T* out)
+      : count_(count),
+        size_(size),
+        tile_(size >= 2048 ? 256 : 128),
+        tiles_((size + tile_ - 1) / tile_),
+        halved_(halved),
+        x_(x),
+        out_(out),
+        made_(new(std::nothrow) std::atomic<int>[count * tiles_]()),
+        failed_(new(std::nothrow) std::atomic<bool>[count]()) {}
+
+  int run() {
+    if (made_ == nullptr || failed_ == nullptr) return 1;
+    const int64_t each = tiles_ * (tiles_ + 1) / 2;
+    std::atomic<int64_t> next{0};
+    std::atomic<bool> short_of_memory{false};
+    parallel(std::min<int64_t>(thread_count(), count_ * each), [&](int64_t) {
+      const Threads one(1);
+      std::unique_ptr<T[]> room(new (std::nothrow) T[tile_ * apart()]);
+      if (room == nullptr) return short_of_memory.store(true);
+      for (int64_t i; (i = next.fetch_add(1)) < count_ * each;) {
+        int64_t row = i % each, column = 0;
+        while (row >= tiles_ - column) row -= tiles_ - column++;
+        make(i / each, row + column, column, room.get());
+      }
+    });
+    if (short_of_memory.load()) return 1;
+    for (int64_t i = 0; i < count_; ++i)
+      if (failed_[i].load()) fill_with_nan(out_ + i * size_ * size_, size_ * size_);
+    return 0;
+  }
+
+ private:
+  int apart() const { return tile_ + 16; }  // of a tile's rows in memory: no power of two
+
+  void make(int64_t matrix, int64_t row, int64_t column, T* tile) {
+    const int64_t top = row * tile_, left = column * tile_;
+    const int height = std::min<int64_t>(tile_, size_ - top), width = std::min<int64_t>(tile_, size_ - left);
+    T* out = out_ + matrix * size_ * size_;
+    std::atomic<int>* made = made_.get() + matrix * tiles_;  // of each row of tiles, how many
+    copy_part(x_ + matrix * size_ * size_, size_, halved_, top, left, height, width, tile, apart());
+    // The last product by itself on the diagonal, for which others wait.
+    const int64_t parts[] = {0, row == column ? std::max<int64_t>(0, column - 1) : column, column};
+    for (int part = 0; part < 2; ++part) {
+      const int64_t begin = parts[part] * tile_, inner = parts[part + 1] * tile_ - begin;
+      if (inner <= 0) continue;
+      wait_for(made[row], parts[part + 1]);
+      wait_for(made[column], parts[part + 1]);
+      const T *x = out + top * size_ + begin, *y = out + left * size_ + begin;
+      if (row == column)
+        (functions.*Blas<T>::square)(kRowMajor, kLower, kAsItIs, height, inner, -1, x, size_, 1, tile, apart());
+      else
+        (functions.*Blas<T>::multiply)(kRowMajor, kAsItIs, kTransposed, height, width, inner, -1, x, size_, y, size_, 1, tile,
+                                       apart());
     }
-    return true;
+    if (row == column) {
+      if (factor_in_place(width, tile, apart()) != 0) failed_[matrix].store(true);
+    } else {
+      wait_for(made[column], column + 1);
+      (functions.*Blas<T>::solve)(kRowMajor, kRight, kLower, kTransposed, kNoUnit, height, width, 1,
+                                  out + left * size_ + left, size_, tile, apart());
+    }
+    for (int i = 0; i < height; ++i) {
+      T* to = out + (top + i) * size_ + left;
+      std::copy_n(tile + i * apart(), row == column ? i + 1 : width, to);
+      if (row == column) std::fill(to + i + 1, to + size_ - left, T{0});
+    }
+    made[row].store(column + 1, std::memory_order_release);
+  }
+
+  const int64_t count_, size_;
+  const int tile_;
+  const int64_t tiles_;
+  const bool halved_;
+  const T* x_;
+  T* out_;
+  const std::unique_ptr<std::atomic<int>[]> made_;
+  const std::unique_ptr<std::atomic<bool>[]> failed_;
+};
+
+template <typename T>
+int cholesky(int64_t count, int size, bool halved, const T* x, T* out) {
+  if (size >= 1024 || (size >= 512 && count < 8)) return TiledFactors<T>(count, size, halved, x, out).run();
+  const int64_t whole = int64_t{size} * size;
+  parallel(count, [=](int64_t i) {
+    const Threads one(1);
+    T* y = out + i * whole;
+    copy_part(x + i * whole, size, halved, 0, 0, size, size, y, size);
+    if (factor_in_place(size, y, size) != 0) return fill_with_nan(y, whole);
+    for (int64_t row = 0; row < size; ++row) std::fill(y + row * size + row + 1, y + (row + 1) * size, T{0});
+  });
+  return 0;
+}
+
+// plan: dtype, matrices, rows of them, how many right sides, whether they are columns (the matrix is on the left), whether
+// the lower triangle is read, whether it is transposed, whether its diagonal is 1.
+//
+// Right sides are parted by their number alone. Of few, each is a product of a vector, since solving several takes longer.
+template <typename T>
+void solve_triangle(Plan plan, const T* a, const T* b, T* out) {
+  const int64_t count = plan[1], size = plan[2], sides = plan[3];
+  const bool left = plan[4] != 0;
+  const int64_t each = sides >= 256 ? 128 : sides >= 128 ? 64 : sides <= 4 ? 1 : sides;
+  const int64_t parts = std::max<int64_t>(1, sides / std::max<int64_t>(1, each));
+  in_pieces(count * parts, size * std::max(size, each), [=](int64_t begin, int64_t end) {
+    const Threads one(1);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t matrix = i / parts, first = i % parts * each;
+      const int64_t here = (i + 1) % parts == 0 ? sides - first : each;
+      const int64_t start = matrix * size * sides + first * (left ? 1 : size), apart = left ? sides : size;
+      const int64_t rows = left ? size : here, columns = left ? here : size;
+      for (int64_t row = 0; row < rows; ++row) std::copy_n(b + start + row * apart, columns, out + start + row * apart);
+      (functions.*Blas<T>::solve)(kRowMajor, left ? kLeft : kRight, plan[5] ? kLower : kUpper,
+                                  plan[6] ? kTransposed : kAsItIs, plan[7] ? kUnit : kNoUnit, rows, columns, 1,
+                                  a + matrix * size * size, size, out + start, apart);
+    }
   });
 }
 
@@ -277,12 +422,12 @@ void transpose(const T* x, int64_t size, T* y) {
 }
 
 template <typename T>
-int eigenvectors_of_one(int size, bool lower, const T* x, T* vectors, T* values) {
+int eigenvectors_of_one(int size, bool lower, bool halved, const T* x, T* vectors, T* values) {
   const int64_t whole = int64_t{size} * size, length = 1 + 6 * int64_t{size} + 2 * whole;
   std::unique_ptr<T[]> work(new (std::nothrow) T[length]);
   std::unique_ptr<int[]> numbers(new (std::nothrow) int[3 + 5 * size]);
   if (work == nullptr || numbers == nullptr) return 1;
-  std::memcpy(vectors, x, whole * sizeof(T));
+  copy_part(x, size, halved, 0, 0, size, size, vectors, size);
   int info = 1;
   if (!has_nan(vectors, whole))
     info = decompose_in_steps(lower ? "U" : "L", size, vectors, values, work.get(), work.get() + whole, numbers.get());
@@ -297,16 +442,16 @@ int eigenvectors_of_one(int size, bool lower, const T* x, T* vectors, T* values)
 }
 
 template <typename T>
-int eigenvectors(int64_t count, int size, bool lower, const T* x, T* vectors, T* values) {
+int eigenvectors(int64_t count, int size, bool lower, bool halved, const T* x, T* vectors, T* values) {
   const int64_t whole = int64_t{size} * size;
-  if (count == 1 && whole <= kLarge) return eigenvectors_of_one(size, lower, x, vectors, values);
+  if (count == 1 && whole <= kLarge) return eigenvectors_of_one(size, lower, halved, x, vectors, values);
   const int length = 1 + 6 * size + 2 * whole, integers = 3 + 5 * size;
   return each_matrix(count, whole, [=](int64_t i) {
     std::unique_ptr<T[]> work(new (std::nothrow) T[length]);
     std::unique_ptr<int[]> numbers(new (std::nothrow) int[integers]);
     if (work == nullptr || numbers == nullptr) return false;
     T *v = vectors + i * whole, *w = values + i * size;
-    std::memcpy(v, x + i * whole, whole * sizeof(T));
+    copy_part(x + i * whole, size, halved, 0, 0, size, size, v, size);
     int info = 1;
     if (!has_nan(v, whole))
       (functions.*Lapack<T>::symmetric)("V", lower ? "U" : "L", &size, v, &size, w, work.get(), &length, numbers.get(),
@@ -411,29 +556,43 @@ std::shared_ptr<Transform> prepared(Plan plan) {
 
 TANGRAD_KERNEL(product) {
   using namespace tangrad;
-  if (plan[0] == F32)
-    product(plan, static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<float*>(out[0]));
-  else
-    product(plan, static_cast<const double*>(in[0]), static_cast<const double*>(in[1]), static_cast<double*>(out[0]));
-  return 0;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    product(plan, static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<T*>(out[0]));
+    return 0;
+  };
+  return plan[0] == F32 ? run(0.0f) : run(0.0);
 }
 
-// plan: dtype, matrices, rows.
+// plan: dtype, matrices, rows, whether it is of the mean of each matrix and its transpose.
 TANGRAD_KERNEL(cholesky) {
   using namespace tangrad;
-  const int size = static_cast<int>(plan[2]);
-  return plan[0] == F32 ? cholesky(plan[1], size, static_cast<const float*>(in[0]), static_cast<float*>(out[0]))
-                        : cholesky(plan[1], size, static_cast<const double*>(in[0]), static_cast<double*>(out[0]));
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    return cholesky(plan[1], static_cast<int>(plan[2]), plan[3] != 0, static_cast<const T*>(in[0]), static_cast<T*>(out[0]));
+  };
+  return plan[0] == F32 ? run(0.0f) : run(0.0);
 }
 
-// plan: dtype, matrices, rows, whether the lower triangle is read.
+TANGRAD_KERNEL(triangular_solve) {
+  using namespace tangrad;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    solve_triangle(plan, static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<T*>(out[0]));
+    return 0;
+  };
+  return plan[0] == F32 ? run(0.0f) : run(0.0);
+}
+
+// plan: dtype, matrices, rows, whether the lower triangle is read, whether it is of the mean of each matrix and its transpose.
 TANGRAD_KERNEL(eigh) {
   using namespace tangrad;
-  const int size = static_cast<int>(plan[2]);
-  return plan[0] == F32 ? eigenvectors(plan[1], size, plan[3] != 0, static_cast<const float*>(in[0]),
-                                       static_cast<float*>(out[0]), static_cast<float*>(out[1]))
-                        : eigenvectors(plan[1], size, plan[3] != 0, static_cast<const double*>(in[0]),
-                                       static_cast<double*>(out[0]), static_cast<double*>(out[1]));
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    return eigenvectors(plan[1], static_cast<int>(plan[2]), plan[3] != 0, plan[4] != 0, static_cast<const T*>(in[0]),
+                        static_cast<T*>(out[0]), static_cast<T*>(out[1]));
+  };
+  return plan[0] == F32 ? run(0.0f) : run(0.0);
 }
 
 // plan: dtype, matrices, rows, columns, whether all vectors are wanted, whether any are.

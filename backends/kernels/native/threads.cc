@@ -187,6 +187,14 @@ thread_local bool is_alone = false;
 Alone::Alone() : before_(is_alone) { is_alone = true; }
 Alone::~Alone() { is_alone = before_; }
 
+void wait_for(const std::atomic<int>& number, int least) {
+  for (;; std::this_thread::yield())
+    for (int i = 0; i < 256; ++i) {
+      if (number.load(std::memory_order_acquire) >= least) return;
+      pause();
+    }
+}
+
 void parallel(int64_t count, const std::function<void(int64_t)>& body) {
   if (count <= 1 || is_alone || thread_count() == 1) {
     for (int64_t i = 0; i < count; ++i) body(i);

@@ -18,7 +18,15 @@ from tangrad._kernels.jobs import Describe, Job, is_known, number_of
 from tangrad._kernels.library import library
 from tangrad._kernels.vendors import is_here
 from tangrad.core import Primitive, ShapedArray
-from tangrad.extend.lax import cholesky_p, conv_general_dilated_p, dot_general_p, eigh_p, free_axes, svd_p
+from tangrad.extend.lax import (
+    cholesky_p,
+    conv_general_dilated_p,
+    dot_general_p,
+    eigh_p,
+    free_axes,
+    svd_p,
+    triangular_solve_p,
+)
 
 if TYPE_CHECKING:
     from tangrad.lax import ConvDimensionNumbers, DotDimensionNumbers
@@ -145,6 +153,7 @@ def _is_plain(precision: object) -> bool:
 
 LEAST = 32  # rows and columns: below, calls take as long as what they save
 OF_MATRICES = 1 << 14  # elements in all
+LEAST_OF_SYSTEMS, OF_SYSTEMS = 16, 1 << 12  # rows, and multiplications in all
 
 
 def _matrices(x: ShapedArray) -> tuple[int, int, int, int] | None:
@@ -161,13 +170,39 @@ def _matrices(x: ShapedArray) -> tuple[int, int, int, int] | None:
 def cholesky(x: ShapedArray, **_: object) -> Job | None:
     """Of positive definite matrices: the lower factor."""
     found = _matrices(x)
-    return None if found is None else Job("cholesky", found[:3])
+    return None if found is None else Job("cholesky", (*found[:3], 0))
 
 
 def eigh(x: ShapedArray, *, lower: bool) -> Job | None:
     """Eigenvectors and eigenvalues of symmetric matrices."""
     found = _matrices(x)
-    return None if found is None else Job("eigh", (*found[:3], int(lower)))
+    return None if found is None else Job("eigh", (*found[:3], int(lower), 0))
+
+
+def of_means(job: Job) -> Job:
+    """The job of `cholesky` or `eigh` for the mean of each matrix and its transpose, which the kernel finds itself."""
+    return job._replace(plan=(*job.plan[:-1], 1))
+
+
+def triangular_solve(
+    a: ShapedArray,
+    b: ShapedArray,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    unit_diagonal: bool,
+    **_: object,
+) -> Job | None:
+    """Systems whose matrices are triangular."""
+    number = number_of(a, FLOATS)
+    if number is None or not (is_known(a) and is_known(b)) or not is_here("mkl"):
+        return None
+    size, sides = a.shape[-1], b.shape[-1 if left_side else -2]
+    if size < LEAST_OF_SYSTEMS or size * prod(b.shape) < OF_SYSTEMS or size * max(size, sides) > MOST:
+        return None
+    flags = [left_side, lower, transpose_a, unit_diagonal]
+    return Job("triangular_solve", (number, prod(a.shape[:-2]), size, sides, *map(int, flags)))
 
 
 def svd(x: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> Job | None:
@@ -291,7 +326,7 @@ def _either(first: Describe, second: Describe) -> Describe:
 
 
 SPECTRA: dict[Primitive, Describe] = {eigh_p: eigh, svd_p: svd}
-LINALG: dict[Primitive, Describe] = {cholesky_p: cholesky}
+LINALG: dict[Primitive, Describe] = {cholesky_p: cholesky, triangular_solve_p: triangular_solve}
 CONTRACTIONS: dict[Primitive, Describe] = {dot_general_p: product}
 WINDOWS: dict[Primitive, Describe] = {
     conv_general_dilated_p: _either(convolution, jobs.WINDOWS[conv_general_dilated_p])
