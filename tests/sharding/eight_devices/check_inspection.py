@@ -156,6 +156,7 @@ cut = {"in_specs": P("x"), "out_specs": P("x")}
 MAPS: dict[str, Callable[[Any], Any]] = {
     "shard_map": lambda f: tangrad.shard_map(f, mesh=mesh(), **cut),
     "shard_map without checks": lambda f: tangrad.shard_map(f, mesh=mesh(), check_vma=False, **cut),
+    "shard_map over one axis": lambda f: tangrad.shard_map(f, mesh=mesh(), axis_names={"x"}, **cut),
     "shard_map over both axes": lambda f: tangrad.shard_map(
         f, mesh=mesh(), in_specs=P(("x", "y")), out_specs=P(("x", "y"))
     ),
@@ -177,7 +178,7 @@ CASES = [
     for name in MAPS
     for around in AROUND
     if not (call in ("pure_callback", "io_callback") and around in ("the value of a gradient", "remat"))
-    if not (call == "io_callback" and name in ("vmap", "xmap"))
+    if not (call == "io_callback" and name in ("vmap", "xmap", "shard_map over one axis"))
 ]
 
 
@@ -191,10 +192,22 @@ def test_calls_of_the_host(call: str, name: str, around: str, capfd: Any) -> Non
         assert len(capfd.readouterr().out.splitlines()) >= 1
     elif name == "shard_map":  # two parts, each on four devices
         assert set(seen) == {X[:4].sum(), X[4:].sum()}
+    elif name == "shard_map over one axis":  # along the other one the compiler partitions: one call for each part
+        assert set(seen) == {X[:4].sum(), X[4:].sum()}
+        assert len(seen) == 2 or call == "pure_callback"
     elif name == "no map":
         assert set(seen) == {X.sum()}
     else:
         assert set(seen) <= {*X.tolist(), X.sum(), X[:4].sum(), X[4:].sum()} and seen
+
+
+def test_a_call_for_its_effects_has_results_where_each_device_has_a_part_of_its_own() -> None:
+    mapped = MAPS["shard_map over one axis"](CALLS["io_callback"])
+    if not ON_XLA:  # one after another: nothing is partitioned
+        assert_equal(mapped(X), X * 2)
+        return
+    with pytest.raises(NotImplementedError, match=r"io_callback of 'noted'.* within a shard_map over \('x',\) alone"):
+        mapped(X)
 
 
 def test_calls_within_a_gradient_that_is_reduced_over_axes() -> None:

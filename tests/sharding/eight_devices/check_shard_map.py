@@ -11,7 +11,7 @@ import tangrad
 import tangrad.numpy as jnp
 from tangrad import lax
 from tangrad.core import NamedAxisEffect, PrimitiveSet, register
-from tangrad.sharding import NamedSharding
+from tangrad.sharding import AxisType, NamedSharding
 from tangrad.sharding import PartitionSpec as P
 from tests.references.programs import by_references, by_values, draw_program, has_while
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
@@ -257,6 +257,50 @@ def test_some_axes_for_the_compiler() -> None:
     inner = shard_map(lambda b: lax.psum(b, "y"), in_specs=P(None, "y"), out_specs=P(), auto={"x"})
     nested = shard_map(inner, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
     assert_equal(tangrad.jit(nested)(X), X.reshape(8, 4, 2).sum(1))
+
+
+@pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit])
+@pytest.mark.parametrize("is_set", [False, True])
+def test_specs_within_mean_axes_of_the_mesh_of_the_map(kind: AxisType, is_set: bool) -> None:
+    """Of that mesh the axes that are mapped are `Manual`, whether it is in use outside or was given to the map."""
+    own = tangrad.make_mesh((2, 4), ("x", "y"), kind)
+
+    def rows(part: Any) -> Any:
+        within = tangrad.sharding.get_abstract_mesh()
+        assert within.axis_types == (AxisType.Manual, kind) == tangrad.typeof(part).sharding.mesh.axis_types
+        named = {"in_specs": P(None, "y"), "out_specs": P(None, "y"), "axis_names": {"y"}}
+        nested = [tangrad.shard_map(columns, mesh=found, **named) for found in (None, within, own)]
+        moved = tangrad.reshard(part, P(None, "y"))
+        hinted = moved if kind is AxisType.Explicit else lax.with_sharding_constraint(part, P(None, "y"))
+        return sum([f(part) for f in nested]) + moved + hinted
+
+    def columns(part: Any) -> Any:
+        assert tangrad.sharding.get_abstract_mesh().are_all_axes_manual
+        return part * lax.axis_index("y")
+
+    x = matrix(8, 8)
+    expected = 2 * x + 3 * x * np.repeat(np.arange(4), 2)
+    with tangrad.set_mesh(own if is_set else None):
+        mapped = tangrad.shard_map(
+            rows, mesh=None if is_set else own, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}
+        )
+        for f in (mapped, tangrad.jit(mapped)):
+            assert_equal(f(x), expected)
+            assert_equal(
+                tangrad.grad(lambda x, f=f: f(x).sum())(x), 2 + 3 * np.tile(np.repeat(np.arange(4.0), 2), (8, 1))
+            )
+
+
+def test_shapes_within_have_types_that_record_what_differs() -> None:
+    def loss(part: Any) -> Any:
+        shape = tangrad.eval_shape(lambda part: part.sum(), part)
+        assert tangrad.typeof(shape) is tangrad.typeof(part.sum())
+        assert tangrad.typeof(shape).mat.varying == {"x"}
+        return tangrad.vjp(lambda part: part.sum(), part)[1](jnp.full_like(shape, 3))[0]
+
+    assert_equal(shard_map(loss, in_specs=P("x"), out_specs=P("x"))(X), np.full((8, 8), 3.0))
+    cut = NamedSharding(tangrad.make_mesh((2, 4), ("x", "y"), AxisType.Explicit), P("y"))
+    assert tangrad.typeof(tangrad.ShapeDtypeStruct((8,), "float32", sharding=cut)).sharding.spec == P("y")
 
 
 def test_the_check_of_replication() -> None:

@@ -30,7 +30,7 @@ How to write the lowerings of a family (lower/elementwise.py is the exemplar):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -165,6 +165,21 @@ def transpose(ctx: FunctionContext, x: IrValue, out_aval: ShapedArray, permutati
 def same_type(ctx: FunctionContext, name: str, *operands: IrValue) -> IrValue:
     """An operation whose result has the type of its first operand: for rules made of several operations."""
     return ctx.op(name, operands[0].type, operands)
+
+
+def index_of_partition(ctx: FunctionContext, manual: Any, names: Sequence[Hashable]) -> IrValue:
+    """The place of the device along mapped axes, the first varying slowest, as a scalar of int32."""
+    words = ctx.vocabulary
+    number = ctx.op(manual.number, ctx.types[ShapedArray((), np.dtype(np.uint32))], ())
+    place = ctx.op("stablehlo.convert", ctx.types[SIZE], (number,))
+    table = np.zeros_like(manual.index_table(names[0]))
+    for name in names:
+        table = table * manual.environment.size(name) + manual.index_table(name)
+    sizes = {"slice_sizes": words.integers((1,))}
+    row = ctx.op(
+        "stablehlo.dynamic_slice", ctx.types[ShapedArray((1,), SIZE.dtype)], (ctx.constant(table), place), sizes
+    )
+    return reshape(ctx, row, SIZE)
 
 
 def select(ctx: FunctionContext, predicate: IrValue, on_true: IrValue, on_false: IrValue, aval: ShapedArray) -> IrValue:

@@ -229,14 +229,15 @@ def _inherited_handler(kind: type) -> Callable[..., ShapedArray] | None:
     return next((_handlers[base] for base in kind.__mro__ if base in _handlers), None)
 
 
-typeof = get_aval
+def typeof(x: Any) -> Any:
+    """The type of an array, as `get_aval` gives it, or of what stands for one, such as a `ShapeDtypeStruct`."""
+    return x.represented_aval if hasattr(type(x), "represented_aval") else get_aval(x)
 
 
 def is_array_value(value: object) -> bool:
     """Whether `value` has an aval."""
-    if hasattr(type(value), "aval"):
-        return True
-    return _inherited_handler(type(value)) is not None or can_represent_array(value)
+    kind = type(value)
+    return hasattr(kind, "aval") or _inherited_handler(kind) is not None or can_represent_array(value)
 
 
 def _numpy_aval(value: np.generic | np.ndarray) -> ShapedArray:
@@ -261,8 +262,7 @@ def _scalar_aval(kind: type) -> Callable[[object], ShapedArray]:
 
 for _kind in objects.python_scalar_dtypes:
     register_aval_handler(_kind, _scalar_aval(_kind))
-register_aval_handler(np.ndarray, _numpy_aval)
-register_aval_handler(np.generic, _numpy_aval)
+_handlers.update({np.ndarray: _numpy_aval, np.generic: _numpy_aval})
 
 
 # --- the leaves of trees that users hand in or return, where each has to be an array --------------------------------

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, overload
 
 from tangrad import tree
-from tangrad._jit.call import AbstractLeaf, Call, Options, Traced, is_type_of_reference, trace_call
+from tangrad._jit.call import AbstractLeaf, Call, Options, Traced, described_leaf, is_type_of_reference, trace_call
 from tangrad._jit.primitives import with_constants
 from tangrad._jit.signature import check_positions, positions, signature_of
 from tangrad.core import (
@@ -296,6 +296,14 @@ class ShapeDtypeStruct:
             self.weak_type,
             self.is_ref,
         )
+
+    @property
+    def represented_aval(self) -> ShapedArray:
+        """The type of the array that it stands for.
+
+        Raises ValueError where its sharding is by the shape of a mesh of more devices than there are.
+        """
+        return described_leaf(self).aval
 
     @property
     def ndim(self) -> int:

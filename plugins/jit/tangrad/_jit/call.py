@@ -345,16 +345,21 @@ def _abstract_leaf(leaf: object, position: int, call: Call, options: Options, le
     if isinstance(leaf, ShapedArray) and placed is not None:
         return AbstractLeaf(leaf, placed)  # on the devices themselves: its `sharding` is of the mesh's shape alone
     if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-        aval, sharding = abstract_aval(leaf), getattr(leaf, "sharding", None)
-        if isinstance(sharding, Sharding):
-            if sharding.is_unspecified:
-                return AbstractLeaf(aval)
-            sharding = sharding.to_sharding("the sharding of an argument")
-            aval = sharding.type_of(aval)
-        return AbstractLeaf(_type_of_reference(aval) if getattr(leaf, "is_ref", False) else aval, sharding)
+        return described_leaf(leaf)
     if not is_array_value(leaf):
         return _leaf(leaf, position, call, options, leaves)
     return AbstractLeaf(get_aval(leaf))
+
+
+def described_leaf(leaf: Any) -> AbstractLeaf:
+    """What a shape and a dtype, and maybe a sharding, describe."""
+    aval, sharding = abstract_aval(leaf), getattr(leaf, "sharding", None)
+    if isinstance(sharding, Sharding):
+        if sharding.is_unspecified:
+            return AbstractLeaf(aval)
+        sharding = sharding.to_sharding("the sharding of an argument")
+        aval = sharding.type_of(aval)
+    return AbstractLeaf(_type_of_reference(aval) if getattr(leaf, "is_ref", False) else aval, sharding)
 
 
 def _type_of_reference(aval: ShapedArray) -> Any:

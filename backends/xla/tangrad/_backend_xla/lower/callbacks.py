@@ -10,8 +10,9 @@ import numpy as np
 from tangrad import default_device
 from tangrad._backend_xla import failures, jaxlib_calls
 from tangrad._backend_xla.array import XlaArray
-from tangrad._backend_xla.helpers import by_platform, custom_call
+from tangrad._backend_xla.helpers import by_platform, custom_call, index_of_partition
 from tangrad._backend_xla.jaxlib_api import physical_aval
+from tangrad._backend_xla.manual import ManualAxes
 from tangrad.core import AbstractValue, RuleSet, ShapedArray
 from tangrad.core.backends import AbstractToken
 from tangrad.extend.debug import HostProgram, debug_callback_p, debug_print_p, io_callback_p, pure_callback_p
@@ -122,6 +123,45 @@ def _(
     in_avals, out_avals, effects = ctx.in_avals, ctx.out_avals, ctx.eqn.effects
     effect = next(effect for effect in effects if effect.ordered) if ordered else None
     program = HostProgram(callback, in_avals, out_avals, host_array)
-    return tuple(
-        emit_host_call(ctx, program, operands, in_avals, out_avals, effect=effect, has_side_effect=bool(effects))
-    )
+
+    def call(where: Any, values: Sequence[IrValue]) -> list[IrValue]:
+        return emit_host_call(where, program, values, in_avals, out_avals, effect=effect, has_side_effect=bool(effects))
+
+    manual: Any = ctx.module.manual
+    if manual is None or not manual.others():
+        return tuple(call(ctx, operands))
+    if effects and out_avals:
+        raise NotImplementedError(
+            f"{callback.described()}: within a shard_map over {manual.names} alone the compiler partitions along "
+            f"{manual.others()}, and a call for its effects whose results are used has no device of its own"
+        )
+    return _in_part(ctx, call, operands, manual, bool(effects))
+
+
+def _in_part(
+    ctx: FunctionContext,
+    call: Callable[..., list[IrValue]],
+    operands: Sequence[IrValue],
+    manual: ManualAxes,
+    once: bool,
+) -> tuple[IrValue, ...]:
+    """A call where the compiler partitions along some axes: in a part mapped over these, too, with whole operands.
+
+    Results must be the same on all devices. `once`: of the devices along these axes the first one alone calls.
+    """
+    others, whole = manual.others(), manual.whole
+    inputs, outputs = [[(whole, aval) for aval in avals] for avals in (ctx.in_avals, ctx.out_avals)]
+    assert ctx.module.meshes is not None
+    operation = ctx.module.meshes.manual_computation(ctx, operands, inputs, outputs, whole, others)
+    inner, arguments = ctx.region(operation, 0, [ctx.types[aval] for aval in ctx.in_avals])
+    if not once:
+        inner.give(call(inner, arguments), "sdy.return")
+        return tuple(operation.results)
+    case = inner.ops("stablehlo.case", [], (index_of_partition(inner, manual, others),), None, 2)
+    for branch in range(2):  # an index beyond the branches means the last one
+        place, _ = inner.region(case, branch, (), captures=True)
+        if branch == 0:
+            call(place, arguments)
+        place.give([])
+    inner.give([], "sdy.return")
+    return ()

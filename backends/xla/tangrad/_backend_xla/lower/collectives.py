@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tangrad._backend_xla.helpers import Body, extremum, fill_body, reduce, reducer, reshape
+from tangrad._backend_xla.helpers import Body, extremum, fill_body, index_of_partition, reduce, reducer, reshape
 from tangrad._backend_xla.manual import ManualAxes, MappedAxes
-from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr
+from tangrad.core import RuleSet, decomposition_jaxpr
 from tangrad.extend import collectives as p
 from tangrad.extend.collectives import as_tuple, names_among, positions_among, refuse_names
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 lower = RuleSet("lower.xla", api=1)
-_INT32 = np.dtype(np.int32)
 
 
 def _alone(ctx: FunctionContext, operands: Sequence[IrValue]) -> IrValue:
@@ -241,23 +240,11 @@ def _axis_index(ctx: FunctionContext, *, axis_name: Hashable) -> IrValue:
     manual = _manual(ctx, names)
     others = manual.others()
     if not others:
-        return _index_of_partition(ctx, manual, names)
+        return index_of_partition(ctx, manual, names)
     # Where the compiler partitions along other axes partitions have no numbers, but in a part that is mapped over all.
     assert isinstance(manual, ManualAxes) and ctx.module.meshes is not None
     whole = [(manual.whole, ctx.out_aval)]
     region = ctx.module.meshes.manual_computation(ctx, (), [], whole, manual.whole, others)
     inner, _ = ctx.region(region, 0, [])
-    inner.give([_index_of_partition(inner, manual, names)], "sdy.return")
+    inner.give([index_of_partition(inner, manual, names)], "sdy.return")
     return region.results[0]
-
-
-def _index_of_partition(ctx: FunctionContext, manual: Any, names: Sequence[Hashable]) -> IrValue:
-    words = ctx.vocabulary
-    number = ctx.op(manual.number, ctx.types[ShapedArray((), np.dtype(np.uint32))], ())
-    place = ctx.op("stablehlo.convert", ctx.types[ShapedArray((), _INT32)], (number,))
-    table = np.zeros_like(manual.index_table(names[0]))
-    for name in names:
-        table = table * manual.environment.size(name) + manual.index_table(name)
-    sizes = {"slice_sizes": words.integers((1,))}
-    row = ctx.op("stablehlo.dynamic_slice", ctx.types[ShapedArray((1,), _INT32)], (ctx.constant(table), place), sizes)
-    return reshape(ctx, row, ShapedArray((), _INT32))

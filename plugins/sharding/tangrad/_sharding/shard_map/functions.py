@@ -13,10 +13,10 @@ from tangrad._sharding.shard_map.scope import (
     as_named,
     as_types_say,
     axes_left,
-    check_nesting,
     differing_part,
     mesh_in_use,
     mesh_of_arguments,
+    nested,
     part_aval,
 )
 from tangrad._sharding.shard_map.tracing import MappedProgram
@@ -251,7 +251,7 @@ class _ShardedFunction:
         if mesh.empty:
             raise ValueError("shard_map needs a mesh: mesh=..., or a call within `with mesh:`")
         manual = self._manual(mesh)
-        check_nesting(mesh, manual)
+        mesh = nested(mesh, manual)
         where = f"shard_map of {self._name}: argument args"
         arguments = _Arguments.of(args, self._in_specs, where)
         operands = arguments.operands

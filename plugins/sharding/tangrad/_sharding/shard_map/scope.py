@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
@@ -104,19 +104,16 @@ def axes_in_scope(mesh: Mesh, manual: Sequence[Hashable], checked: bool = False)
         fields["overrides"] = (*thread.overrides, ("typed axes", typed))  # programs are remembered by it
     _around.maps = (*before, (mesh, names))
     try:
-        with holding(**fields), mesh_of_parts(mesh, names) or nullcontext():
+        with holding(**fields), in_use(_as_mapped(mesh)):
             yield
     finally:
         _around.maps = before
 
 
-def mesh_of_parts(mesh: Mesh, manual: Sequence[Hashable]) -> AbstractContextManager[None] | None:
-    """A context in which specs mean axes of a mesh as programs of parts have it; None where types record no others."""
-    outer = [axis for _, axes in _around.maps for axis in axes]
-    if not set(mesh.explicit_axes).difference(manual, outer):
-        return None
-    types = {axis: AxisType.Manual for axis in mesh.axis_names if axis in manual or axis in outer}
-    return in_use(mesh.update_axis_types(types))
+def _as_mapped(mesh: Mesh) -> Mesh:
+    """A mesh as programs of parts have it: the axes that the maps around map over are `Manual`."""
+    mapped = {axis for _, axes in _around.maps for axis in axes}
+    return mesh.update_axis_types({axis: AxisType.Manual for axis in mesh.axis_names if axis in mapped})
 
 
 def is_within_map() -> bool:
@@ -143,10 +140,13 @@ def axes_left(mesh: Mesh | AbstractMesh) -> tuple[Hashable, ...]:
     return tuple([axis for axis in mesh.axis_names if axis not in mapped]) or mesh.axis_names
 
 
-def check_nesting(mesh: Mesh, manual: Sequence[object]) -> None:
-    """Raise ValueError for a sharded map within one over another mesh, or over an axis that is mapped already."""
+def nested(mesh: Mesh, manual: Sequence[object]) -> Mesh:
+    """The mesh of a sharded map: within another one that of it, as programs of parts have it.
+
+    Raises ValueError for a map within one over another mesh, or over an axis that is mapped already.
+    """
     for other, axes in _around.maps:
-        if other != mesh:
+        if other != mesh and (other.shape_tuple, other.device_order) != (mesh.shape_tuple, mesh.device_order):
             raise ValueError(f"shard_map over {mesh} was called within one over {other}: nested maps need one mesh")
         again = [axis for axis in manual if axis in axes]
         if again:
@@ -154,6 +154,7 @@ def check_nesting(mesh: Mesh, manual: Sequence[object]) -> None:
                 f"shard_map over the axes {tuple(manual)} was called within one over {axes}: {again[0]!r} is mapped "
                 f"already; name the axes of each map: axis_names={{...}}"
             )
+    return _as_mapped(_around.maps[-1][0]) if _around.maps else mesh
 
 
 def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[Hashable, ...]) -> NamedSharding:
