@@ -401,3 +401,46 @@ def test_they_are_the_arrays_that_they_represent(name):
         for _ in range(2):  # the second call of an operation takes a shorter way
             found, expected = transform(by_variable)(x + 1), transform(by_array)(x + 1)
         numpy.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+# --- types without values -------------------------------------------------------------------------------------------
+
+
+def test_the_results_of_a_jitted_function_are_where_it_puts_them():
+    here = tangrad.sharding.SingleDeviceSharding(tangrad.devices()[0])
+    f = tangrad.jit(lambda x, n: {"a": x * n, "b": x}, static_argnums=1, out_shardings={"a": here, "b": None})
+    stages = f.trace(X, 2), f.lower(X, 2)
+    for found in (tangrad.eval_shape(f, X, 2), f.eval_shape(X, 2), *[stage.out_info for stage in stages]):
+        assert (found["a"].sharding, found["b"].sharding) == (here, None)
+        assert found["a"].shape == X.shape
+    assert tangrad.eval_shape(lambda x: f(x, 2)["b"], X).shape == X.shape
+
+
+def test_structs_describe_data_that_arrays_do_not_hold():
+    for dtype in (numpy.bytes_, numpy.dtype("S5"), numpy.str_, numpy.dtype("U3"), numpy.object_, numpy.dtype(object)):
+        struct = tangrad.ShapeDtypeStruct((2,), dtype)
+        assert struct.dtype == numpy.dtype(dtype) and pickle.loads(pickle.dumps(struct)) == struct
+        with pytest.raises(TypeError, match="is not a dtype of arrays"):
+            tangrad.eval_shape(lambda x: x, struct)
+    with pytest.raises(TypeError, match="expected a dtype, got an array"):
+        tangrad.ShapeDtypeStruct((2,), X)
+
+
+def test_what_makes_an_array_of_itself_is_a_scalar_where_that_is():
+    class Own:
+        def __init__(self, value):
+            self.value = value
+
+        def __jax_array__(self):
+            return self.value
+
+    values = (1.0, numpy.float32(1), numpy.ones(()), numpy.ones(1), np.ones(()), np.ones(1), "x", [1], None, object())
+    assert [np.isscalar(x) for x in values] == [True, True, True, False, True, False, True, False, False, False]
+    assert np.isscalar(Own(np.ones(()))) and not np.isscalar(Own(np.ones(1)))
+    assert tangrad.jit(lambda x: np.float32(np.isscalar(x)))(1.0) == 1
+
+
+def test_a_tree_on_its_way_to_the_host_is_handed_on():
+    x = {"a": np.ones(2), "b": [3.0, None]}
+    assert tangrad.copy_to_host_async(x) is x
+    assert tangrad.jit(lambda x: tangrad.copy_to_host_async(x) * 2)(1.5) == 3

@@ -130,12 +130,12 @@ def block_until_ready(x: T) -> T:
     return x
 
 
-def copy_to_host_async(x: object) -> None:
-    """Start to copy the arrays of a tree to the host, where the backend can do that beside other work."""
+def copy_to_host_async(x: T) -> T:
+    """Start to copy the arrays of a tree to the host, where the backend can do that beside other work; returns it."""
     for leaf in tree_leaves(x):
-        start = getattr(leaf, "copy_to_host_async", None)
-        if start is not None and not isinstance(leaf, Tracer):
-            start()
+        if not isinstance(leaf, Tracer):
+            getattr(leaf, "copy_to_host_async", lambda: None)()
+    return x
 
 
 def effects_barrier() -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, overload
 
+import numpy as np
+
 from tangrad import tree
 from tangrad._jit.call import AbstractLeaf, Call, Options, Traced, described_leaf, is_type_of_reference, trace_call
+from tangrad._jit.layout import shardings_of_results
 from tangrad._jit.primitives import with_constants
 from tangrad._jit.signature import check_positions, positions, signature_of
 from tangrad.core import (
@@ -209,13 +213,16 @@ def filled_in(traced: Traced, sizes: dict[str, object]) -> Traced:
 # --- Tracing without computing: `make_jaxpr`, `eval_shape`, `ShapeDtypeStruct` ---
 
 
+_OF_DATA = (np.bytes_, np.str_, np.object_)  # no array holds them, what describes a data set does
+
+
 @class_boundary
 class ShapeDtypeStruct:
     """A shape and a dtype: stands for an array wherever only its type counts.
 
     Args:
         shape: a tuple of integers.
-        dtype: a dtype, or its name.
+        dtype: a dtype, or its name; also NumPy's of text and of objects.
         named_shape: sizes of named axes, or None.
         sharding: where such an array would be, or None.
         weak_type: whether it would be weakly typed.
@@ -247,7 +254,8 @@ class ShapeDtypeStruct:
             raise ValueError("ShapeDtypeStruct: dtype must not be None")
         store = object.__setattr__
         store(self, "shape", ShapedArray(shape, bool).shape)
-        store(self, "dtype", dtypes.as_dtype(dtype))
+        described = (dtype if isinstance(dtype, type) else getattr(dtype, "type", None)) in _OF_DATA
+        store(self, "dtype", np.dtype(dtype) if described else dtypes.as_dtype(dtype))
         store(self, "named_shape", dict(named_shape or {}))
         store(self, "sharding", sharding if sharding is None else as_sharding(sharding, "ShapeDtypeStruct"))
         store(self, "weak_type", bool(weak_type))
@@ -271,14 +279,8 @@ class ShapeDtypeStruct:
         if isinstance(x, ShapeDtypeStruct):
             return x
         aval = get_aval(x)
-        return cls(
-            aval.shape,
-            aval.dtype,
-            dict(aval.named_shape),
-            x.sharding if getattr(x, "committed", False) or aval.infer_types is not None else None,
-            aval.weak_type,
-            is_type_of_reference(aval),
-        )
+        sharding = x.sharding if getattr(x, "committed", False) or aval.infer_types is not None else None
+        return cls(aval.shape, aval.dtype, dict(aval.named_shape), sharding, aval.weak_type, is_type_of_reference(aval))
 
     def __setattr__(self, name: str, value: object) -> None:
         # Structs are hashed by what they hold: they are keys of caches and sit in treedefs.
@@ -288,14 +290,7 @@ class ShapeDtypeStruct:
         raise AttributeError(f"ShapeDtypeStruct cannot be changed: its attribute {name} stays")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return ShapeDtypeStruct, (
-            self.shape,
-            self.dtype,
-            self.named_shape,
-            self.sharding,
-            self.weak_type,
-            self.is_ref,
-        )
+        return ShapeDtypeStruct, (self.shape, self.dtype, self.named_shape, self.sharding, self.weak_type, self.is_ref)
 
     @property
     def represented_aval(self) -> ShapedArray:
@@ -311,10 +306,7 @@ class ShapeDtypeStruct:
 
     @property
     def size(self) -> Any:
-        total: Any = 1
-        for dimension in self.shape:
-            total = total * dimension
-        return total
+        return math.prod(self.shape)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -343,14 +335,19 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={dtypes.dtype_name(self.dtype)}{extra})"
 
 
-def struct_tree(out_tree: PyTreeDef, avals: Sequence[object]) -> PyTree:
-    """Avals, and what stands for such already, as a tree of `ShapeDtypeStruct`s."""
-    return out_tree.unflatten([_struct(aval) for aval in avals])
+def struct_tree(out_tree: PyTreeDef, avals: Sequence[object], shardings: Sequence[object] | None = None) -> PyTree:
+    """Avals, and what stands for such already, as a tree of `ShapeDtypeStruct`s, with the shardings that are stated."""
+    return out_tree.unflatten(list(map(_struct, avals, shardings or [None] * len(avals))))
 
 
-def _struct(aval: Any) -> ShapeDtypeStruct:
+def result_structs(options: Options, traced: Traced, name: str) -> PyTree:
+    return struct_tree(traced.out_tree, traced.jaxpr.out_avals, shardings_of_results(options, traced, name))
+
+
+def _struct(aval: Any, sharding: object) -> ShapeDtypeStruct:
     # Only refined types have shardings; of the others the property means nothing.
-    sharding = aval.sharding if getattr(aval, "infer_types", True) else None
+    if sharding is None and getattr(aval, "infer_types", True):
+        sharding = aval.sharding
     return ShapeDtypeStruct(aval.shape, aval.dtype, dict(aval.named_shape), sharding, aval.weak_type)
 
 
@@ -434,7 +431,8 @@ def eval_shape(fun: Callable[..., object], *args: PyTree, **kwargs: object) -> P
         args, kwargs: trees of arrays, or of anything that has a shape and a dtype.
 
     Returns:
-        the tree of the result, with a `ShapeDtypeStruct` for each array. What is one already stays what it is.
+        the tree of the result, with a `ShapeDtypeStruct` for each array, those of a jitted function with its
+        `out_shardings`. What is one already stays what it is.
 
     >>> import tangrad
     >>> tangrad.eval_shape(lambda x: x + 1, tangrad.ShapeDtypeStruct((3,), "float32"))
@@ -442,6 +440,8 @@ def eval_shape(fun: Callable[..., object], *args: PyTree, **kwargs: object) -> P
     """
     if not callable(fun):
         raise TypeError(f"eval_shape expects a function, got {fun!r} of type {type(fun).__name__}")
+    if isinstance(getattr(fun, "_options", None), Options):  # which has static arguments and shardings
+        return vars(type(fun))["eval_shape"](fun, *args, **kwargs)
     abstract: dict[int, object] = {}  # among the leaves of the result
 
     def with_values(*args: Array, **kwargs: object) -> PyTree:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from tangrad import tree
 from tangrad._jit import checks
-from tangrad._jit.abstract import ShapeDtypeStruct, abstracted, filled_in, struct_tree
+from tangrad._jit.abstract import ShapeDtypeStruct, abstracted, filled_in, result_structs
 from tangrad._jit.call import (
     BoundMethod,
     Call,
@@ -473,7 +473,7 @@ class JitFunction(Generic[P, R]):
     def eval_shape(self, *args: PyTree, **kwargs: PyTree) -> ShapeDtypeStruct:
         """Shapes and dtypes of the result, as a tree of `ShapeDtypeStruct`s."""
         traced = self._trace(Call(self._options, args, kwargs, abstract=True))
-        return struct_tree(traced.out_tree, traced.jaxpr.out_avals)
+        return result_structs(self._options, traced, self._name)
 
     def clear_cache(self) -> None:
         """Forget the programs of this function."""

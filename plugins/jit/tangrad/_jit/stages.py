@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from tangrad import tree
-from tangrad._jit.abstract import struct_tree
+from tangrad._jit.abstract import result_structs
 from tangrad._jit.call import (
     Call,
     OfReferences,
@@ -87,6 +87,7 @@ class _Stage:
     """What `Lowered` and `Compiled` both know: the trees and types of arguments and results."""
 
     __slots__ = ("_avals", "_call", "_name", "_traced", "donate_argnums")
+    _options: Options
 
     def __init__(self, traced: Traced, call: Call, name: str, donate_argnums: tuple[int, ...]) -> None:
         self._traced = traced
@@ -121,7 +122,7 @@ class _Stage:
     @property
     def out_info(self) -> dict[str, ShapeDtypeStruct]:
         """The types of the result, as a tree of `ShapeDtypeStruct`s."""
-        return struct_tree(self._traced.out_tree, self._traced.jaxpr.out_avals)
+        return result_structs(self._options, self._traced, self._name)
 
     @property
     def out_avals(self) -> PyTree:
@@ -153,7 +154,6 @@ class TracedFunction(_Stage):
     """A function traced for arguments of certain types, not yet lowered."""
 
     __slots__ = ("_options", "_reused")
-    _options: Options
     _reused: bool
 
     @classmethod
@@ -200,7 +200,6 @@ class Lowered(_Stage):
     __slots__ = ("_backend", "_donated", "_options", "_passes", "_program", "_references", "_reused")
     _backend: Backend
     _donated: tuple[bool, ...]
-    _options: Options
     _passes: float
     _program: LoweredProgram
     _references: OfReferences | None
@@ -290,7 +289,6 @@ class Compiled(_Stage):
     _donated: tuple[bool, ...]
     _execute: Execute
     _made: Compilation
-    _options: Options
     _program: Program
     _references: OfReferences | None
 

@@ -214,9 +214,7 @@ def isscalar(element: object) -> bool:
     >>> tangrad.numpy.isscalar(3.0), tangrad.numpy.isscalar([3.0])
     (True, False)
     """
-    if isinstance(element, (Array, np.ndarray)):
-        return element.ndim == 0
-    return bool(np.isscalar(element))
+    return shape_of(element) == () if is_array_like(element) else bool(np.isscalar(element))
 
 
 def iscomplexobj(x: ArrayLike) -> bool:
