@@ -73,6 +73,26 @@ def test_they_have_an_effect(xla):
     assert plain.compile().as_text().count(" fusion(") < unfused.as_text().count(" fusion(")
 
 
+def test_levels_of_effort_are_options_too(xla, monkeypatch):
+    from tangrad._backend_xla import jaxlib_api
+
+    made = []
+    make = jaxlib_api.make_compile_options
+    monkeypatch.setattr(
+        jaxlib_api, "make_compile_options", lambda *args, **kwargs: [made.append(make(*args, **kwargs)), made[-1]][1]
+    )
+    given = {"optimization_level": "O1", "memory_fitting_level": 9, "exec_time_optimization_effort": 0.5, **FAST}
+    numpy.testing.assert_allclose(tangrad.jit(lambda x: x + 1, compiler_options=given)(X), X + 1)
+    tangrad.jit(lambda x: x + 2)(X)
+    levels = [made[0].executable_build_options, made[1].executable_build_options]
+    assert [each.optimization_level for each in levels] == [19, 0]
+    assert [each.memory_fitting_level for each in levels] == [9, 29]
+    assert [each.exec_time_optimization_effort for each in levels] == [0.5, 0]
+    assert made[0].env_option_overrides == list(FAST.items())
+    with pytest.raises(ValueError, match=r"one of the compiler_options \{'optimization_level': 'O9'\}"):
+        tangrad.jit(lambda x: x, compiler_options={"optimization_level": "O9"})(X)
+
+
 def test_functions_with_other_options_have_other_programs(xla):
     def function(x):
         return x + 1

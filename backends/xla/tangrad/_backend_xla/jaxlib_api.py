@@ -384,9 +384,9 @@ def result_handler(aval: ShapedArray, sharding: object, committed: bool) -> Call
 
 # --- programs --------------------------------------------------------------------------------------------------------
 
-# jax's defaults, so that both make the same optimised programs.
-_MEMORY_FITTING_LEVEL = 29
-_NO_PROFILE = -1
+# What is set apart from the debug options, and XLA's words for levels.
+_OF_BUILD = ("optimization_level", "memory_fitting_level", "exec_time_optimization_effort", "memory_fitting_effort")
+_LEVELS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
 
 
 def make_compile_options(
@@ -405,29 +405,32 @@ def make_compile_options(
     Args:
         devices: raw devices; one row per replica, each as long as there are partitions.
         num_inputs, num_outputs: of the program, tokens included.
-        propagate_to_inputs, propagate_to_outputs: for each, whether the partitioner chooses its sharding (default:
-            yes).
+        propagate_to_inputs, propagate_to_outputs: whether the partitioner chooses each one's sharding (default: yes).
         cuda_data_folder: the folder of ptxas and libdevice.
-        overrides: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
+        overrides: XLA's options by name, such as {"xla_cpu_enable_fast_math": True, "optimization_level": "O1"}.
     """
     options = _jax.CompileOptions()
     options.num_replicas = len(devices)
     options.num_partitions = len(devices[0])
-    options.device_assignment = _jax.DeviceAssignment.create(
-        np.array([[device.id for device in row] for row in devices])
-    )
-    options.profile_version = _NO_PROFILE
+    ids = np.array([[device.id for device in row] for row in devices])
+    options.device_assignment = _jax.DeviceAssignment.create(ids)
+    options.profile_version = -1  # none
     build = options.executable_build_options
     build.use_spmd_partitioning = True
     build.use_shardy_partitioner = use_shardy
-    build.memory_fitting_level = _MEMORY_FITTING_LEVEL
+    build.memory_fitting_level = _LEVELS["O2"]  # jax's default, so that both make the same optimised programs
     build.allow_spmd_sharding_propagation_to_parameters = list(propagate_to_inputs or [True] * num_inputs)
     build.allow_spmd_sharding_propagation_to_output = list(propagate_to_outputs or [True] * num_outputs)
     build.debug_options.xla_detailed_logging = False
     if cuda_data_folder is not None:
         build.debug_options.xla_gpu_cuda_data_dir = cuda_data_folder
-    if overrides:
-        options.env_option_overrides = list(overrides.items())
+    given = dict(overrides or {})
+    for name in _OF_BUILD:
+        level: Any = _LEVELS.get(str(given.get(name)), given.get(name))
+        if isinstance(level, (int, float)):  # others XLA refuses, by name
+            setattr(build, name, level)
+            del given[name]
+    options.env_option_overrides = list(given.items())
     return options
 
 
