@@ -170,6 +170,10 @@ def rows(call):
         found = [np.empty(sizes[kind], name) for kind in results]
         plan = [number, height, width, 4, 4, len(results), len(code) + 1, *kinds, *itertools.chain(*code, last)]
         call("rows", plan, operands, found)
+        masks = draw((height, width), name, 2) > 0.5, draw((width,), name, 3) > 0.5
+        for mask, x, z in itertools.product(range(2), (2, 3), (2, 3)):  # selected of all elements, or of a number
+            plan = [number, height, width, 4, 0, 1, 1, 0, 2, 0, 3, 0, 19, 4, mask, x, z]
+            call("rows", plan, [*masks, operands[0], operands[2]], [np.empty((height, width), name)])
 
 
 def matrices(call):
@@ -182,6 +186,7 @@ def matrices(call):
         multiplied = [number, height, width, 2, 0, 1, 1, 0, 0, 0, 2, 2, 0, 1, 0]
         summed = [number, height, width, 1, 0, 1, 1, 0, 1, 10, 1, 0, 0, 0]
         apart = [heads * each, each, each, many * each, heads * height, height]
+        apart = [stride * x.itemsize for stride in apart]
         steps = [1, 2, 1, 0, 1, 2, len(multiplied), *multiplied, 1, 1, 1, 2, 3, len(summed), *summed]
         plan = [number, 2, 2, 1, 1, 2, many, heads, *apart, each, *steps]
         call("matrices", plan, [x, y], [np.empty((many, heads, height), name)])

@@ -249,11 +249,58 @@ def test_matrices_that_are_left_as_they_are(backend, everything):
     same = lambda *shape, dtype="float32": [draw(*shape, dtype=dtype)] * 3
     for operands in (same(4, 64, 32), same(9, 8, 8), same(8, 2050, 16)):
         assert_calls(backend, everything, attend, operands, 0)
-    hidden = lambda *given: attention_of(given, mask=numpy.tri(64, dtype=bool)[None, None]).sum()  # by `where`
-    assert_calls(backend, everything, tangrad.grad(hidden, (0, 1, 2)), same(3, 64, 4, 32), 0)
     apart = lambda x, y, z: (np.einsum("bqd,bkd->bqk", x, y), np.einsum("bqd,bke->bqke", z, x[:, :3]).sum())
     assert_calls(backend, everything, apart, same(9, 64, 32), 0)
     assert_calls(backend, everything, lambda *x: np.sort(attend(*x)), [x.astype("int32") for x in same(9, 64, 32)], 0)
+
+
+MASKS = {
+    "causal": (65, 70),
+    "of keys": (4, 1, 1, 70),
+    "of a head": (4, 65, 70),
+    "of a batch": (4, 1, 65, 70),
+    "of all": (4, 4, 65, 70),
+    "of queries": (4, 1, 65, 1),
+    "of matrices": (4, 4, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_are_read_where_they_are(backend, everything, name):
+    """Of bytes, which select, and numbers that are added: each matrix reads its own, or what it has in common."""
+    given = [draw(*shape, seed=seed) for seed, shape in enumerate([(4, 4, 65, 32), (4, 4, 70, 32), (4, 4, 70, 32)])]
+    added, outside = draw(*MASKS[name], seed=3), draw(4, 4, 65, 32, seed=4)
+    mask = numpy.tri(65, 70, dtype=bool) if name == "causal" else added > -1
+
+    def attend(query, key, value, mask):
+        logits = np.einsum("bhqd,bhkd->bhqk", query, key) / 5.5
+        logits = logits + mask if mask.dtype == "float32" else np.where(mask, logits, -1e9)
+        return np.einsum("bhqk,bhkd->bhqd", tangrad.nn.softmax(logits), value)
+
+    loss = lambda *given: np.sum(attend(*given) * outside)
+    gradient = tangrad.grad(loss, (0, 1, 2))
+    twice = tangrad.grad(lambda *given: np.sum(gradient(*given)[1] ** 2), 0)
+    along = lambda *given: tangrad.jvp(lambda *xs: attend(*xs, given[3]), given[:3], given[:3])
+    mapped = lambda *given: tangrad.vmap(attend, (0, 0, 0, None))(*[np.stack([x, x * 2]) for x in given[:3]], given[3])
+    for each in (mask, added):
+        for function in (attend, gradient, twice, along, mapped):
+            assert_close(*both(everything, function, *given, each), 5e-5)
+        if each is added or name not in ("of queries", "of matrices"):  # bytes of rows, or of matrices, are spread
+            assert_calls(backend, everything, attend, [*given, each], 1)
+            assert_calls(backend, everything, gradient, [*given, each], 1)
+    hidden = lambda *given: np.sum(attention_of(given, is_causal=True))
+    assert_calls(backend, everything, tangrad.grad(hidden, (0, 1, 2)), [draw(3, 64, 4, 32)] * 3, 1)
+
+
+def test_what_is_spread_in_two_ways_over_matrices(backend, everything):
+    """One array, by the first dimension of matrices and by the second: both are of columns."""
+    x, y, shift = draw(4, 4, 64, 64), draw(4, 4, 64, 64, seed=1), draw(4, 64, seed=2)
+
+    def function(x, y, shift):
+        scores = np.einsum("bhij,bhkj->bhik", x, y) + shift[:, None, None] + shift[None, :, None]
+        return np.einsum("bhik,bhkj->bhij", tangrad.nn.softmax(scores), y)
+
+    assert_close(*both(everything, function, x, y, shift), 2e-5)
 
 
 @pytest.mark.parametrize("value", [numpy.nan, numpy.inf])
@@ -318,7 +365,8 @@ def assert_has_calls(use, function, *given):
 def product_program(seed):
     """A program of products of matrices, what is computed of them, and steps of other kinds between."""
     draws = numpy.random.default_rng(seed)
-    kinds = draws.integers(0, 9, 14)
+    kinds = draws.integers(0, 11, 14)
+    mask = draws.random((64, 64)) > 0.3
     places = draws.integers(0, 1 << 30, (14, 2))
 
     def program(x, y):
@@ -338,6 +386,10 @@ def product_program(seed):
                 wide.append(a.swapaxes(1, 2) + pick(rows, second)[:, None])
             elif kind == 7:
                 wide.append(np.cumsum(a, 1) / 64)
+            elif kind == 8:
+                wide.append(np.where((mask, mask[0], mask[:, :1], mask[None].repeat(8, 0))[first % 4], a, b))
+            elif kind == 9:
+                wide.append(np.where(mask, a + y[0], -1.0) * x[:, 0, 0][:, None, None])
             else:
                 wide.append(a * a.max(-1, keepdims=True) + b[0])
         return wide[-1], wide[-2], rows[-1], pick(wide, places[0][0])

@@ -4,8 +4,8 @@
 // plan:
 //   dtype (F32 or F64), how many dimensions of matrices, operands, temporary arrays, results, steps;
 //   the dimensions of matrices;
-//   for each operand and then each result, and each dimension, how far its matrices are apart; for each temporary array
-//   how many elements it has;
+//   for each operand and then each result, and each dimension, how far its matrices are apart, in bytes; for each
+//   temporary array how many elements it has;
 //   steps: kernel (0: product, 1: rows), how many arrays it reads and writes, which ones (operands, temporary arrays and
 //   results are numbered in this order), the length of its plan, and its plan, of one matrix.
 
@@ -68,7 +68,7 @@ class Matrices {
       at += number % sizes_[axis] * apart_[array * dimensions_ + axis];
       number /= sizes_[axis];
     }
-    return at * width_;
+    return at;
   }
 
   int run_one(int64_t number, char* memory) const {

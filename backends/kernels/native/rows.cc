@@ -8,7 +8,8 @@
 //   instructions: operation, what it writes, what it reads (three: what an operation has fewer of is there again).
 // Temporary arrays have a number for each element or each row. No instruction writes what it reads. Sums of columns are
 // results, which no instruction reads. Softmax is of F32. What is multiplied and added, x z + w, and what is multiplied
-// and summed, has an x, and for sums a z, with a number for each element or each column.
+// and summed, has an x, and for sums a z, with a number for each element or each column. What is selected, z where x is
+// not 0 and else w, has an operand x of bytes, one for each element or each column.
 //
 // Blocks, and parts of the rows whose columns are added up by themselves, depend on the shape alone.
 
@@ -26,7 +27,7 @@ namespace {
 enum Kind : int64_t { kAll, kOfRow, kOfColumn, kOne };
 enum Operation : int64_t {
   kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kNegate, kRoot, kExp, kTanh, kRowSum, kRowMaximum, kColumnSum,
-  kLog, kInverseRoot, kSoftmax, kRowProduct, kColumnProduct, kMultiplyAdd
+  kLog, kInverseRoot, kSoftmax, kRowProduct, kColumnProduct, kMultiplyAdd, kSelect
 };
 
 constexpr int64_t kBlock = 2048;   // elements of a temporary array, or one row
@@ -93,6 +94,21 @@ TANGRAD_FOR_EACH_OPERATION(double)
     } else {                                                                                                      \
       const T b = *z, c = *w;                                                                                     \
       for (int64_t i = 0; i < size; ++i) y[i] = x[i] * b + c;                                                     \
+    }                                                                                                             \
+  }                                                                                                               \
+  TANGRAD_WIDE static void select(const uint8_t* mask, const T* z, int64_t z_step, const T* w, int64_t w_step, T* y, \
+                                  int64_t size) {                                                                 \
+    if (z_step != 0 && w_step != 0) {                                                                             \
+      for (int64_t i = 0; i < size; ++i) y[i] = mask[i] != 0 ? z[i] : w[i];                                       \
+    } else if (z_step != 0) {                                                                                     \
+      const T c = *w;                                                                                             \
+      for (int64_t i = 0; i < size; ++i) y[i] = mask[i] != 0 ? z[i] : c;                                          \
+    } else if (w_step != 0) {                                                                                     \
+      const T b = *z;                                                                                             \
+      for (int64_t i = 0; i < size; ++i) y[i] = mask[i] != 0 ? b : w[i];                                          \
+    } else {                                                                                                      \
+      const T b = *z, c = *w;                                                                                     \
+      for (int64_t i = 0; i < size; ++i) y[i] = mask[i] != 0 ? b : c;                                             \
     }                                                                                                             \
   }                                                                                                               \
   TANGRAD_WIDE static void add_to(T* total, const T* x, int64_t size) {                                           \
@@ -245,6 +261,7 @@ class Program {
 
   void execute(const int64_t* code, int64_t row, int64_t height, T* memory, int64_t room, T* columns, T* totals) {
     const int64_t operation = code[0];
+    if (operation == kSelect) return choose(code, row, height, memory, room);
     const Place<T> x = place(code[2], row, memory, room);
     const Place<T> z = place(code[3], row, memory, room);
     if (operation == kColumnSum || operation == kColumnProduct)
@@ -278,6 +295,16 @@ class Program {
     for (int64_t i = 0; i < height; ++i)
       compute(operation, {x.data + i * x.row, 0, x.element}, {z.data + i * z.row, 0, z.element}, y.data + i * y.row,
               shape_.columns);
+  }
+
+  void choose(const int64_t* code, int64_t row, int64_t height, T* memory, int64_t room) const {
+    const uint8_t* mask = static_cast<const uint8_t*>(in_[code[2]]);
+    const int64_t step = kinds_[code[2]] == kAll ? shape_.columns : 0;
+    const Place<T> z = place(code[3], row, memory, room), w = place(code[4], row, memory, room);
+    const Place<T> y = place(code[1], row, memory, room);
+    for (int64_t i = 0; i < height; ++i)
+      select(mask + (row + i) * step, z.data + i * z.row, z.element, w.data + i * w.row, w.element, y.data + i * y.row,
+             shape_.columns);
   }
 
   // Of a block, or of two multiplied, onto the total of a part: directly where that is of few rows.

@@ -130,11 +130,13 @@ TANGRAD_INLINE float reduced_power(float x, int32_t& n) {
 
 TANGRAD_INLINE float exponential(float x) {
   constexpr float kMost = 89, kLeast = -104;  // infinity and 0
+  const bool vanishes = x < kLeast;           // a product that does takes processors a hundred times as long
   int32_t n;
-  const float y = reduced_power(x > kMost ? kMost : x < kLeast ? kLeast : x, n);
+  const float y = reduced_power(x > kMost ? kMost : vanishes ? 0 : x, n);
   n = x == x ? n : 0;
   const int32_t half = n >> 1;  // in two steps: subnormal numbers, and what is one bit too great
-  return y * power_of_two(half) * power_of_two(n - half);
+  const float power = y * power_of_two(half) * power_of_two(n - half);
+  return vanishes ? 0 : power;
 }
 
 TANGRAD_INLINE float hyperbolic_tangent(float x) {

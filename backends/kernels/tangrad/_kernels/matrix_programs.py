@@ -15,8 +15,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tangrad._kernels.groups import Collection, regrouped, thinned, variables
-from tangrad._kernels.jobs import ALL, LIMITS, NUMBERS, OF_ROW, Limits, RowPlan, is_known
-from tangrad._kernels.row_programs import MOST, MOST_OPERANDS, ROWS, Group, spread_in, starts_group, with_groups
+from tangrad._kernels.jobs import ALL, LIMITS, NUMBERS, OF_COLUMN, OF_ROW, ONE, SELECT, Limits, RowPlan, is_known
+from tangrad._kernels.row_programs import (
+    MOST,
+    MOST_OPERANDS,
+    ROWS,
+    SPREADING,
+    Group,
+    Seen,
+    spread_in,
+    starts_group,
+    with_groups,
+)
 from tangrad._kernels.vendor_jobs import product, strides_of, transposed_product
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
 from tangrad.core.tools import with_sub_jaxprs
@@ -34,10 +44,77 @@ MATRICES = "tangrad.matrices"  # of the composites
 KERNELS = {ROWS: "rows", MATRICES: "matrices"}
 PRODUCT = "contractions.dot_general"
 TRANSPOSE = "structure.transpose"
+CHOICE = "elementwise.select_n"
 
 SEVERAL = 8  # matrices: fewer are the products', which have parts of one
 ROOM = 1 << 24  # bytes of what is between, of one matrix
 LEAST = 1 << 12  # elements of a matrix that need not go through memory
+
+
+class RowsOfMatrices(Group):
+    """Equations over the rows of each matrix, which may read what several have in common: masks, numbers to add.
+
+    Attributes:
+        apart: how far what is spread is apart from matrix to matrix, along each dimension of those, by operand.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: DType, sources: dict[Var, JaxprEqn]) -> None:
+        super().__init__(shape, dtype, sources)
+        self.apart: dict[Seen, tuple[int, ...]] = {}
+
+    def join(self, eqn: JaxprEqn) -> bool:
+        if eqn.primitive.identity != CHOICE:
+            return super().join(eqn)
+        if not self._choice(eqn, eqn.outvars[0]):
+            return False
+        self.eqns.append(eqn)
+        return True
+
+    def _choice(self, eqn: JaxprEqn, result: Var) -> bool:
+        """Of two, by a mask that is not from here."""
+        mask, *others = eqn.invars
+        if len(others) != 2 or mask.aval.dtype != np.bool_ or result.aval.shape != self.shape:
+            return False
+        found = [self._mask(mask), *[self._read(atom, self.shape) for atom in reversed(others)]]
+        reads = [read for read in found if read is not None]
+        if len(reads) < len(found):
+            return False
+        self._append(SELECT, result, ALL, *map(self._operand, reads))
+        self.seen[result] = result, ALL
+        return True
+
+    def _mask(self, atom: Atom) -> Seen | None:
+        if type(atom) is Literal:
+            return None
+        source = self._sources.get(atom)
+        if source is None:
+            return (atom, ALL) if atom.aval.shape == self.shape else None
+        found = self._of_source(source)
+        if found is None or found[1] not in (ALL, OF_COLUMN):
+            return None
+        self.sources_read[atom] = source
+        return found
+
+    def _of_source(self, source: JaxprEqn) -> Seen | None:
+        """What is spread, as one matrix reads it."""
+        dimensions = SPREADING.get(source.primitive.identity)
+        if dimensions is None or not self.seen.keys().isdisjoint(variables(source)):
+            return None
+        (atom,), last = source.invars, len(self.shape) - 1
+        if type(atom) is Literal:
+            return float(atom.val).hex(), ONE
+        strides = strides_of(atom.aval.shape)
+        places = [
+            (place, stride)
+            for size, place, stride in zip(atom.aval.shape, source.params[dimensions], strides)
+            if size != 1
+        ]
+        if places != sorted(places):
+            return None
+        kinds = {(): ONE, (last - 1,): OF_ROW, (last,): OF_COLUMN, (last - 1, last): ALL}
+        read = atom, kinds[tuple([place for place, _ in places if place >= last - 1])]
+        apart = tuple([dict(places).get(axis, 0) for axis in range(last - 1)])
+        return read if self.apart.setdefault(read, apart) == apart else None
 
 
 class Matrices(Collection):
@@ -62,8 +139,8 @@ class Matrices(Collection):
         self.made: dict[Var, int] = {}
         self.products = 0
         self._steps: list[Step] = []
-        self._group: Group | None = None
-        self._groups: list[tuple[int, Group]] = []  # where the steps of groups are, before their plans are made
+        self._group: RowsOfMatrices | None = None
+        self._groups: list[tuple[int, RowsOfMatrices]] = []  # where the steps of groups are, until they have plans
         self._seen: set[Atom] = set()  # variables of groups
         self._same: dict[Atom, Atom] = {}  # those that are another shape of something made, and what
         self._operands: set[Atom] = set()
@@ -166,13 +243,13 @@ class Matrices(Collection):
         group = self._group
         if group is not None and max(len(group.operands), len(group.eqns)) < MOST_OPERANDS and group.join(eqn):
             return True
-        if not starts_group(eqn):
+        if not starts_group(eqn) and eqn.primitive.identity != CHOICE:
             return False
         shape = (eqn.invars[0] if axes is not None else eqn.outvars[0]).aval.shape
         if len(shape) != rank + 2 or shape[:rank] != self.batch or shape[-1] < 2:
             return False
         self._close()
-        group = Group(tuple(shape), self.dtype, self._sources)
+        group = RowsOfMatrices(tuple(shape), self.dtype, self._sources)
         if not group.join(eqn):
             return False
         self._group = group
@@ -195,7 +272,7 @@ class Matrices(Collection):
         self._seen.update(group.seen)
         self._spread.update(group.sources_read)
 
-    def _count(self, group: Group, kind: int) -> int:
+    def _count(self, group: RowsOfMatrices, kind: int) -> int:
         return prod(group.shape) if kind == ALL else prod(group.shape[:-1])
 
     # --- what becomes of it ----------------------------------------------------------------------------------------
@@ -241,14 +318,19 @@ class Matrices(Collection):
     def _written_instead(self, results: Sequence[Var]) -> int:
         """How many results of rows would be where operands were that were computed before, without the call."""
         groups = [group for _, group in self._groups]
-        operands = [self._held(key) for group in groups for key, kind in group.operands if kind == ALL]
+        operands = [
+            self._held(key)
+            for group in groups
+            for key, kind in group.operands
+            if kind == ALL and (key, kind) not in group.apart and key.aval.dtype == self.dtype
+        ]
         large = {key for group in groups for key, kind in group.kinds.items() if kind == ALL}
         return min(sum([var in large for var in results]), len(set(operands) - self.made.keys()))
 
     def _atom(self, key: Atom | str) -> Atom:
         return Literal(float.fromhex(key), ShapedArray((), self.dtype)) if isinstance(key, str) else key
 
-    def _group_step(self, group: Group, needed: set[Var]) -> Step:
+    def _group_step(self, group: RowsOfMatrices, needed: set[Var]) -> Step:
         """A program over the rows of one matrix."""
         members = {id(eqn) for eqn in group.eqns}
         elsewhere: set[Atom] = {
@@ -266,7 +348,8 @@ class Matrices(Collection):
                 reads.append(same)
             else:
                 each = rows * columns if kind == ALL else rows if kind == OF_ROW else 0
-                reads.append((key, tuple([each * stride for stride in strides_of(self.batch)])))
+                apart = tuple([each * stride for stride in strides_of(self.batch)])
+                reads.append((key, group.apart.get((key, kind), apart)))
         return 1, reads, results, made.plan(NUMBERS[self.dtype.name], rows, columns)
 
     def _slots(self, inside: Sequence[Var], last: Mapping[Read, int]) -> tuple[dict[Read, int], list[int]]:
@@ -299,10 +382,15 @@ class Matrices(Collection):
         for kernel, reads, writes, plan in self._steps:
             code += [kernel, len(reads), len(writes), *[numbers[key] for key in (*reads, *writes)], len(plan), *plan]
         sizes = NUMBERS[self.dtype.name], len(self.batch), len(operands), len(rooms), len(results), len(self._steps)
-        apart = [stride for _, strides in operands for stride in strides]
+        apart = [stride * self._width(key) for key, strides in operands for stride in strides]
         for var in results:
-            apart += self._apart.get(var) or [self.made[var] * stride for stride in strides_of(self.batch)]
+            strides = self._apart.get(var) or [self.made[var] * stride for stride in strides_of(self.batch)]
+            apart += [stride * self._width(var) for stride in strides]
         return (*sizes, *self.batch, *apart, *rooms, *code)
+
+    def _width(self, key: Atom | str) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize if isinstance(key, str) else key.aval.dtype.itemsize
 
     def _program(self, given: Sequence[Atom], results: Sequence[Var]) -> ClosedJaxpr:
         """What the group does, of its operands."""

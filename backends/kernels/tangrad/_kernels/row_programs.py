@@ -247,9 +247,10 @@ class Group(Collection):
         self.operands.setdefault(read, len(self.operands))
         return read
 
-    def _append(self, operation: int, result: object, kind: int, first: object, second: object) -> None:
+    def _append(self, operation: int, result: object, kind: int, first: object, *others: object) -> None:
+        second, third = (*others, first)[:2]
         self.kinds[result] = kind
-        self.instructions.append((operation, result, first, second, first))
+        self.instructions.append((operation, result, first, second, third))
         is_reduction = operation in (ROW_SUM, ROW_MAXIMUM, COLUMN_SUM)
         self.passes += kind == ALL or is_reduction
         self.reductions += 2 if operation == SOFTMAX else is_reduction
