@@ -295,6 +295,8 @@ def test_devices_list_their_memories() -> None:
         by("x").with_memory_kind,
         lambda kind: SingleDeviceSharding(DEVICE, memory_kind=kind),
         SingleDeviceSharding(DEVICE).with_memory_kind,
+        lambda kind: GSPMDSharding.get_replicated([DEVICE], memory_kind=kind),
+        GSPMDSharding([DEVICE], "{replicated}").with_memory_kind,
     ],
 )
 def test_a_kind_that_there_is_not_is_refused_by_the_names_of_those_that_there_are(ask: Any) -> None:
@@ -302,23 +304,27 @@ def test_a_kind_that_there_is_not_is_refused_by_the_names_of_those_that_there_ar
         ask("tape")
 
 
-@pytest.mark.parametrize(
-    "make", [PositionalSharding, lambda devices, **kw: GSPMDSharding(devices, "{replicated}", **kw)]
-)
-def test_kinds_of_shardings_for_the_usual_memory_alone(make: Any) -> None:
-    assert make(tangrad.devices()[:1], memory_kind="device").num_devices == 1
+def test_a_kind_of_shardings_for_the_usual_memory_alone() -> None:
+    assert PositionalSharding(tangrad.devices()[:1], memory_kind="device").memory_kind == "device"
     with pytest.raises(ValueError, match="usual memory of devices, got memory_kind='pinned_host'"):
-        make(tangrad.devices()[:1], memory_kind="pinned_host")
+        PositionalSharding(tangrad.devices()[:1], memory_kind="pinned_host")
+
+
+HLO = GSPMDSharding(tangrad.devices(), "{devices=[8,1]<=[8]}")
 
 
 def test_the_usual_memory_by_name_is_the_usual_memory() -> None:
     rows = by("x")
-    assert rows.with_memory_kind("device") == rows and hash(rows.with_memory_kind("device")) == hash(rows)
+    for sharding in (rows, SingleDeviceSharding(DEVICE), HLO, PositionalSharding(tangrad.devices()[:1])):
+        named = sharding.with_memory_kind("device")
+        assert named == sharding and hash(named) == hash(sharding)
+        assert named.memory_kind == sharding.memory_kind == "device" and "memory" not in repr(named)
+    assert rows.abstract().memory_kind is None and rows.abstract().to_sharding("f").memory_kind == "device"
     x = tangrad.device_put(matrix(), rows.with_memory_kind("device"))
-    assert x.sharding == rows and x.sharding.memory_kind is None
+    assert x.sharding == rows and x.sharding.memory_kind == "device"
 
 
-TARGETS = [by("x"), by("y", "x"), by(), SingleDeviceSharding(DEVICE), SingleDeviceSharding(tangrad.devices()[3])]
+TARGETS = [by("x"), by("y", "x"), by(), SingleDeviceSharding(DEVICE), SingleDeviceSharding(tangrad.devices()[3]), HLO]
 
 
 @elsewhere
@@ -333,7 +339,7 @@ def test_there_and_back(target: Any, kind: str) -> None:
         assert x.sharding == there and x.sharding.memory_kind == kind and x.committed
         assert_equal(x, matrix(), 0)
         back = tangrad.device_put(x, target)
-        assert back.sharding == target and back.sharding.memory_kind is None
+        assert back.sharding == target and back.sharding.memory_kind == "device"
         assert_equal(back, matrix(), 0)
     for other in OTHERS:
         assert_equal(tangrad.device_put(x, target.with_memory_kind(other)), matrix(), 0)
@@ -342,12 +348,12 @@ def test_there_and_back(target: Any, kind: str) -> None:
 
 @elsewhere
 @pytest.mark.parametrize("kind", OTHERS or [None])
-@pytest.mark.parametrize("target", TARGETS[::3], ids=str)
+@pytest.mark.parametrize("target", [TARGETS[0], TARGETS[3], HLO], ids=str)
 def test_computing_brings_arrays_to_the_usual_memory(target: Any, kind: str) -> None:
     x = tangrad.device_put(matrix(), target.with_memory_kind(kind))
     beside = tangrad.device_put(matrix(), target)
     for found in (x + 1, tangrad.jit(lambda a: a + 1)(x), tangrad.vmap(lambda row: row + 1)(x)):
-        assert found.sharding.memory_kind is None and found.sharding.device_set == target.device_set
+        assert found.sharding.memory_kind == "device" and found.sharding.device_set == target.device_set
         assert_equal(found, matrix() + 1)
     assert_equal(x + beside, 2 * matrix())
     assert_equal(tangrad.jit(lambda a, b: a @ b)(beside, x), matrix() @ matrix())
@@ -393,11 +399,11 @@ def test_results_wait_in_the_memory_that_is_stated(target: Any, kind: str) -> No
             out = outs[0] if isinstance(outs, tuple) else outs
             assert out.sharding == there and out.sharding.memory_kind == kind
             assert_equal(out, matrix() + 1)
-            assert not isinstance(outs, tuple) or outs[1].sharding.memory_kind is None
+            assert not isinstance(outs, tuple) or outs[1].sharding.memory_kind == "device"
     compiled = tangrad.jit(lambda a: a + 1, out_shardings=there).lower(matrix()).compile()
     assert compiled.output_shardings == there and compiled(matrix()).sharding == there
     inside = tangrad.jit(lambda a: tangrad.device_put(a, there) * 2)(matrix())  # computed in the usual memory
-    assert inside.sharding.memory_kind is None
+    assert inside.sharding.memory_kind == "device"
     assert_equal(inside, 2 * matrix())
 
 
@@ -414,7 +420,7 @@ def test_arguments_are_in_the_memory_that_is_stated(target: Any, kind: str) -> N
         double(tangrad.device_put(matrix(), target))
     assert_equal(double(waiting), 2 * matrix())
     assert double.lower(waiting).compile().input_shardings == ((there,), {})
-    assert double(waiting).sharding.memory_kind is None
+    assert double(waiting).sharding.memory_kind == "device"
 
 
 # --- Copies between devices under transfer guards ---

@@ -114,7 +114,7 @@ def _check_devices(sharding: Sharding) -> None:
     for device in sharding.device_order:
         if device.backend is not NumpyArray.backend:
             raise ValueError(f"{sharding} must be of devices of the NumPy backend, got {device!r}")
-    if sharding.memory_kind is not None:
+    if sharding.other_memory is not None:
         raise ValueError(f"the NumPy backend has one memory, got {sharding}")
 
 

@@ -343,7 +343,7 @@ def _placed(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOption
 
 def _names_memory(place: Device | Sharding | None) -> bool:
     """Whether a sharding is for another memory than the usual one."""
-    return isinstance(place, Sharding) and place.memory_kind is not None
+    return isinstance(place, Sharding) and place.other_memory is not None
 
 
 def _compiler() -> ModuleType:

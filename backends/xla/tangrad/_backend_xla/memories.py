@@ -122,7 +122,7 @@ class Waiting:
 
         def run(arrays: Sequence[XlaArray]) -> list[XlaArray]:
             for position, (array, there) in enumerate(zip(arrays, self.arguments, strict=True)):
-                own = getattr(getattr(array, "user_sharding", None), "memory_kind", None)
+                own = getattr(getattr(array, "user_sharding", None), "other_memory", None)
                 if there is not None and own != there.memory_kind and array.committed:
                     own = own or array.placement.devices[0].memory_kinds[0]
                     raise ValueError(
@@ -165,7 +165,7 @@ def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[Compi
     arguments, results = [[one if one is not usual(one) else None for one in side] for side in stated]
     for position, (atom, one) in enumerate(zip(closed.jaxpr.outvars, stated[1], strict=True)):
         placed = sharding_of_result(closed.jaxpr, atom) if one is None else None
-        if placed is not None and placed.memory_kind is not None:
+        if placed is not None and placed.other_memory is not None:
             results[position] = placed
     ins, outs = [tuple([usual(one) for one in side]) for side in (options.in_shardings, options.out_shardings)]
     return options.changed(in_shardings=ins, out_shardings=outs), Waiting(arguments, results)
@@ -173,4 +173,4 @@ def in_usual_memory(closed: ClosedJaxpr, options: CompileOptions) -> tuple[Compi
 
 def usual(sharding: Sharding | None) -> Sharding | None:
     """A sharding in the usual memory; None for None."""
-    return sharding if sharding is None or sharding.memory_kind is None else sharding.with_memory_kind(None)
+    return sharding if sharding is None or sharding.other_memory is None else sharding.with_memory_kind(None)

@@ -47,11 +47,11 @@ class Sharding:
     Shardings do not change, and compare and hash by what they are.
 
     Attributes:
-        memory_kind: the memory of the devices, None for the usual one.
+        other_memory: the memory of the devices; None for the usual one, which `memory_kind` names.
     """
 
     __slots__ = ("__weakref__",)
-    memory_kind: str | None = None
+    other_memory: str | None = None
 
     # --- what a kind of shardings defines ---------------------------------------------------------------------------
 
@@ -103,6 +103,11 @@ class Sharding:
         return frozenset()
 
     # --- what follows -----------------------------------------------------------------------------------------------
+
+    @property
+    def memory_kind(self) -> str | None:
+        """The memory of the devices; None for the usual one of devices that are not known yet."""
+        return self.other_memory or self.device_order[0].memory_kinds[0]
 
     @property
     def device_set(self) -> set[Device]:
@@ -182,10 +187,7 @@ class Sharding:
         return {d: index for d, index in self.devices_indices_map(global_shape).items() if is_addressable(d)}
 
     def with_memory_kind(self, kind: str | None) -> Sharding:
-        """The same in a memory of the devices, None for the usual one; kinds of shardings that can say another do.
-
-        Raises ValueError for a memory that it cannot be in.
-        """
+        """The same in a memory of the devices; None: the usual one. Raises ValueError for one that it cannot be in."""
         if kind is not None and kind != self.device_order[0].memory_kinds[0]:
             raise ValueError(f"{type(self).__name__} is for the usual memory of devices, got memory_kind={kind!r}")
         return self
@@ -199,7 +201,7 @@ class Sharding:
         own, others = [
             dict(zip(sharding.device_order, sharding.coordinates(ndim), strict=True)) for sharding in (self, other)
         ]
-        return own == others and self.memory_kind == other.memory_kind
+        return own == others and self.other_memory == other.other_memory
 
     def check_shape(self, shape: Sequence[int], what: str = "an array") -> None:
         """Raise ValueError for a shape of which a dimension does not divide, or that has too few dimensions."""
@@ -283,13 +285,11 @@ def with_shardings_of_types(closed: ClosedJaxpr, options: CompileOptions) -> Com
 
 
 def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
-    """The shardings among the parameters of a program's equations, those of nested programs included.
-
-    They are in the usual memory, where programs compute.
+    """The shardings among the parameters of a program's equations, nested ones too, in the memory where it computes.
 
     Raises ValueError where two of them are for different sets of devices.
     """
-    found = tuple([s if s.memory_kind is None else s.with_memory_kind(None) for s in _shardings(closed.jaxpr, set())])
+    found = tuple([s if s.other_memory is None else s.with_memory_kind(None) for s in _shardings(closed.jaxpr, set())])
     for sharding in found[1:]:
         if sharding.device_set != found[0].device_set:
             raise ValueError(
@@ -302,9 +302,8 @@ def program_shardings(closed: ClosedJaxpr) -> tuple[Sharding, ...]:
 
 def names_memories(closed: ClosedJaxpr, options: CompileOptions) -> bool:
     """Whether the options of a program, or its equations, name another memory than the usual one."""
-    return any(
-        [sharding.memory_kind is not None for sharding in (*options.shardings, *_shardings(closed.jaxpr, set()))]
-    )
+    stated = (*options.shardings, *_shardings(closed.jaxpr, set()))
+    return any([sharding.other_memory is not None for sharding in stated])
 
 
 def sharding_of_result(jaxpr: Jaxpr, atom: Atom) -> Sharding | None:

@@ -85,7 +85,7 @@ def saved(sharding: Sharding | None, ndim: int, devices: Sequence[Device]) -> Sa
     """
     if sharding is None or not devices:
         return None
-    if sharding.memory_kind not in (None, devices[0].memory_kinds[0]):
+    if sharding.other_memory not in (None, devices[0].memory_kinds[0]):
         raise NotImplementedError(
             f"export: programs have arguments and results in the usual memory, not in {sharding.memory_kind!r}"
         )

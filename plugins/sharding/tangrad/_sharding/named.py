@@ -13,7 +13,7 @@ from tangrad._sharding.manual_types import NOTHING, Combining, Shares, Unreduced
 from tangrad._sharding.mesh import AbstractMesh, Mesh
 from tangrad._sharding.primitives import constrained
 from tangrad._sharding.propagation import ShardedType
-from tangrad._sharding.unnamed import GSPMDSharding, checked_memory_kind
+from tangrad._sharding.unnamed import GSPMDSharding, checked_memory_kind, memory_text
 from tangrad.core import Array, Device, ShapedArray, Sharding, class_boundary
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class NamedSharding(Sharding):
     (8, 2)
     """
 
-    __slots__ = ("_by_dimensions", "_hash", "_specific", "memory_kind", "mesh", "spec", "summing")
+    __slots__ = ("_by_dimensions", "_hash", "_specific", "mesh", "other_memory", "spec", "summing")
     mesh: Any  # a Mesh, or an AbstractMesh
     spec: PartitionSpec
     summing: frozenset[Any]  # of types: axes along which sums of what they cut stay shares of the devices
@@ -273,9 +273,9 @@ class NamedSharding(Sharding):
             memory_kind = checked_memory_kind(memory_kind, mesh.devices.flat[0])
         elif memory_kind not in (None, *MEMORY_KINDS):
             raise ValueError(f"NamedSharding: memory_kind is one of {', '.join(MEMORY_KINDS)}, got {memory_kind!r}")
-        self.memory_kind = memory_kind
+        self.other_memory = memory_kind
         self.summing = frozenset()
-        self._hash = hash((mesh, spec, self.memory_kind))
+        self._hash = hash((mesh, spec, memory_kind))
         self._specific: dict[int, tuple[tuple[object, ...], ...]] = {}
         self._by_dimensions: dict[int, NamedSharding | None] = {}
 
@@ -284,6 +284,10 @@ class NamedSharding(Sharding):
         if isinstance(self.mesh, AbstractMesh):
             raise ValueError(f"{self} is of a mesh without devices")
         return self.mesh.device_order
+
+    @property
+    def memory_kind(self) -> str | None:
+        return self.other_memory if isinstance(self.mesh, AbstractMesh) else super().memory_kind
 
     @property
     def grid(self) -> tuple[tuple[Hashable, int], ...]:
@@ -364,7 +368,7 @@ class NamedSharding(Sharding):
         return NamedSharding(
             self.mesh if mesh is None else mesh,
             self.spec if spec is None else spec,
-            memory_kind=self.memory_kind if memory_kind is None else memory_kind,
+            memory_kind=self.other_memory if memory_kind is None else memory_kind,
         )
 
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
@@ -372,8 +376,8 @@ class NamedSharding(Sharding):
             return self
         spec = _spec_of(self.mesh, tiles, order)
         if spec is not None:
-            return NamedSharding(self.mesh, spec, memory_kind=self.memory_kind)
-        return GSPMDSharding(self.device_order, hlo_of(self.device_order, tiles, order))
+            return NamedSharding(self.mesh, spec, memory_kind=self.other_memory)
+        return GSPMDSharding(self.device_order, hlo_of(self.device_order, tiles, order), memory_kind=self.other_memory)
 
     def _has_parts(self, tiles: tuple[int, ...], order: Sequence[Device]) -> bool:
         """Whether it cuts arrays of so many dimensions into these parts, on these devices."""
@@ -392,13 +396,13 @@ class NamedSharding(Sharding):
     def to_sharding(self, what: str, array: object = None) -> NamedSharding:
         if not isinstance(self.mesh, AbstractMesh):
             return self
-        return NamedSharding(on_devices(self.mesh, f"{what}: {self}", array), self.spec, memory_kind=self.memory_kind)
+        return NamedSharding(on_devices(self.mesh, f"{what}: {self}", array), self.spec, memory_kind=self.other_memory)
 
     def abstract(self) -> NamedSharding:
         """The same by the shape of the mesh."""
         if isinstance(self.mesh, AbstractMesh):
             return self
-        return NamedSharding(AbstractMesh.of(self.mesh), self.spec, memory_kind=self.memory_kind)
+        return NamedSharding(AbstractMesh.of(self.mesh), self.spec, memory_kind=self.other_memory)
 
     def with_axes(self, axes: Sequence[tuple[object, ...]], how: Combining = NOTHING) -> NamedSharding:
         """Another sharding by the mesh; `axes`: for each dimension those that cut it; `how` parts are combined."""
@@ -457,7 +461,7 @@ class NamedSharding(Sharding):
             and self._hash == other._hash
             and self.spec == other.spec
             and self.mesh == other.mesh
-            and self.memory_kind == other.memory_kind
+            and self.other_memory == other.other_memory
             and self.summing == other.summing
         )
 
@@ -465,8 +469,7 @@ class NamedSharding(Sharding):
         return self._hash
 
     def __repr__(self) -> str:
-        memory = "" if self.memory_kind is None else f", memory_kind={self.memory_kind}"
-        return f"NamedSharding(mesh={self.mesh}, spec={self.spec}{memory})"
+        return f"NamedSharding(mesh={self.mesh}, spec={self.spec}{memory_text(self)})"
 
 
 def _spec_of(mesh: Mesh, tiles: Sequence[int], order: Sequence[Device]) -> PartitionSpec | None:

@@ -23,6 +23,11 @@ def checked_memory_kind(kind: str | None, device: Device) -> str | None:
     return kind
 
 
+def memory_text(sharding: Sharding) -> str:
+    """What a text adds for another memory than the usual one."""
+    return "" if sharding.other_memory is None else f", memory_kind={sharding.other_memory}"
+
+
 @class_boundary
 class GSPMDSharding(Sharding):
     """A sharding given as an HLO sharding.
@@ -30,9 +35,10 @@ class GSPMDSharding(Sharding):
     Args:
         devices: the devices that the numbers of the HLO sharding mean.
         hlo: an `HloSharding`, its text, or jaxlib's object for one.
-        memory_kind: the memory of the devices; only the usual one.
+        memory_kind: the memory of the devices; None for the usual one.
 
-    Raises ValueError for a text that cannot be read, or that is for another number of devices.
+    Raises ValueError for a text that cannot be read, or that is for another number of devices, and for a memory that
+    the devices do not have.
 
     >>> import tangrad
     >>> from tangrad.sharding import GSPMDSharding
@@ -40,20 +46,23 @@ class GSPMDSharding(Sharding):
     True
     """
 
-    __slots__ = ("_devices", "hlo")
+    __slots__ = ("_devices", "hlo", "other_memory")
 
     def __init__(self, devices: Sequence[Device], hlo: object, *, memory_kind: str | None = None) -> None:
-        if memory_kind not in (None, "device"):
-            raise ValueError(f"GSPMDSharding is for the usual memory of devices, got memory_kind={memory_kind!r}")
         self._devices = tuple(devices)
+        self.other_memory = checked_memory_kind(memory_kind, self._devices[0])
         self.hlo = HloSharding.of(hlo)
         if self.hlo.tiles is not None and len(self.hlo.devices) != len(self._devices):
             raise ValueError(f"{self.hlo} is for {len(self.hlo.devices)} devices, got {len(self._devices)}")
 
     @classmethod
-    def get_replicated(cls, devices: Sequence[Device]) -> GSPMDSharding:
+    def get_replicated(cls, devices: Sequence[Device], *, memory_kind: str | None = None) -> GSPMDSharding:
         """The whole array on each of the devices."""
-        return cls(devices, HloSharding(None))
+        return cls(devices, HloSharding(None), memory_kind=memory_kind)
+
+    def with_memory_kind(self, kind: str | None) -> GSPMDSharding:
+        """The same in another memory of the devices; None: the usual one. Raises ValueError for an unknown kind."""
+        return GSPMDSharding(self._devices, self.hlo, memory_kind=kind)
 
     @property
     def device_order(self) -> tuple[Device, ...]:
@@ -80,7 +89,7 @@ class GSPMDSharding(Sharding):
         return self.hlo.is_replicated()
 
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
-        return GSPMDSharding(self._devices, hlo_of(self._devices, tiles, order))
+        return GSPMDSharding(self._devices, hlo_of(self._devices, tiles, order), memory_kind=self.other_memory)
 
     def with_dimension(self, position: int, ndim: int, axes: object = None) -> GSPMDSharding:
         refuse_axes(self, axes)
@@ -88,7 +97,8 @@ class GSPMDSharding(Sharding):
             return self
         tiles = self.hlo.split()
         tiles += (1,) * (ndim - len(tiles))
-        return GSPMDSharding(self._devices, HloSharding((*tiles[:position], 1, *tiles[position:]), self.hlo.devices))
+        hlo = HloSharding((*tiles[:position], 1, *tiles[position:]), self.hlo.devices)
+        return GSPMDSharding(self._devices, hlo, memory_kind=self.other_memory)
 
     def constrain(self, value: ArrayLike) -> Array:
         return constrained(value, self)
@@ -101,13 +111,16 @@ class GSPMDSharding(Sharding):
         return HloSharding(self.tiles(ndim), self.hlo.devices)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GSPMDSharding) and self.hlo == other.hlo and self._devices == other._devices
+        return isinstance(other, GSPMDSharding) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.hlo, self._devices))
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.hlo, self._devices, self.other_memory
 
     def __repr__(self) -> str:
-        return f"GSPMDSharding({self.hlo})"
+        return f"GSPMDSharding({self.hlo}{memory_text(self)})"
 
 
 @class_boundary
@@ -126,7 +139,7 @@ class SingleDeviceSharding(Sharding):
     True
     """
 
-    __slots__ = ("device", "memory_kind")
+    __slots__ = ("device", "other_memory")
     grid = ()
     is_fully_replicated = True
 
@@ -134,7 +147,7 @@ class SingleDeviceSharding(Sharding):
         if not isinstance(device, Device):
             raise TypeError(f"SingleDeviceSharding takes a device (tangrad.devices()), got {device!r}")
         self.device = device
-        self.memory_kind = checked_memory_kind(memory_kind, device)
+        self.other_memory = checked_memory_kind(memory_kind, device)
 
     @property
     def device_order(self) -> tuple[Device, ...]:
@@ -150,7 +163,7 @@ class SingleDeviceSharding(Sharding):
         return self
 
     def constrain(self, value: Array) -> Array:
-        return device_put(value, self.device) if self.memory_kind is None else constrained(value, self)
+        return device_put(value, self.device) if self.other_memory is None else constrained(value, self)
 
     def with_memory_kind(self, kind: str | None) -> SingleDeviceSharding:
         """The same in another memory of the device; None: the usual one. Raises ValueError for an unknown kind."""
@@ -164,15 +177,14 @@ class SingleDeviceSharding(Sharding):
         return (
             isinstance(other, SingleDeviceSharding)
             and self.device is other.device
-            and self.memory_kind == other.memory_kind
+            and self.other_memory == other.other_memory
         )
 
     def __hash__(self) -> int:
-        return hash((SingleDeviceSharding, self.device, self.memory_kind))
+        return hash((SingleDeviceSharding, self.device, self.other_memory))
 
     def __repr__(self) -> str:
-        memory = "" if self.memory_kind is None else f", memory_kind={self.memory_kind}"
-        return f"SingleDeviceSharding(device={self.device!r}{memory})"
+        return f"SingleDeviceSharding(device={self.device!r}{memory_text(self)})"
 
 
 @class_boundary

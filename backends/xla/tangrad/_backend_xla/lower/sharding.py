@@ -81,7 +81,7 @@ lower = RuleSet("lower.xla", api=1)
 def _(ctx: FunctionContext, x: IrValue, *, sharding: Any) -> IrValue:
     if getattr(sharding, "summed_axes", ()):
         return as_shares(ctx, x, ctx.eqn.invars[0].aval, sharding)
-    sharding = sharding if sharding.memory_kind is None else sharding.with_memory_kind(None)  # see `memories`
+    sharding = sharding if sharding.other_memory is None else sharding.with_memory_kind(None)  # see `memories`
     if getattr(ctx.eqn.outvars[0].aval, "placed", None) == sharding:
         return x  # its type has it
     return constrained(ctx, x, ctx.out_aval, sharding, sharding.unconstrained_dimensions())
