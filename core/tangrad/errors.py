@@ -6,7 +6,7 @@ __getattr__, __dir__ = door(
     __name__,
     {
         "tangrad._core.diagnostics.errors": (
-            "ApiVersionError BackendError BrokenPluginError CallbackError ConcretizationTypeError "
+            "ApiVersionError ArgumentError BackendError BrokenPluginError CallbackError ConcretizationTypeError "
             "DeniedPluginError InconclusiveDimensionOperation JaxprTypeError JaxRuntimeError "
             "KeyReuseError LeakedTracerError MissingDistributionError MissingDistributionImportError "
             "MissingRuleError NonConcreteBooleanIndexError PluginConflictError PluginError PluginWarning "

@@ -107,6 +107,20 @@ def test_several_platforms_in_one_module():
     assert_same(solve.call(4 * np.eye(3)), 2 * np.eye(3))
 
 
+def test_what_is_alike_on_all_platforms_is_there_once():
+    x = np.arange(5.0)
+    scan = tangrad.jit(lambda x: tangrad.lax.scan(lambda c, v: (np.sin(c) + v, np.where(v > 2, c, 0)), 0.0, x))
+    text = export.export(scan, platforms=["cpu", "cuda", "tpu"])(x).mlir_module()
+    assert text.count("stablehlo.sine") == text.count("stablehlo.while") == 1 and "stablehlo.case" not in text
+    where = tangrad.jit(lambda x: tangrad.lax.platform_dependent(np.sin(x), cpu=lambda y: y + 2, cuda=lambda y: y + 3))
+    several = export.export(where, platforms=["cpu", "cuda"])(x)
+    text = several.mlir_module()  # branches that add other numbers are not alike
+    assert text.count("stablehlo.sine") == 1 and text.count("stablehlo.case") == 1
+    assert_same(several.call(x), np.sin(x) + 2)
+    turned = tangrad.jit(lambda x: np.fft.fft(x) * numpy.complex64(1 + 2j))
+    assert_same(export.export(turned, platforms=["cuda", "cpu"])(x).call(x), np.fft.fft(x) * (1 + 2j))
+
+
 @pytest.mark.parametrize(
     ("arrays", "error", "message"),
     [
@@ -123,6 +137,7 @@ def test_several_platforms_in_one_module():
             r"args\[0\] .* with 2 dimensions, got one of shape \(3, 4, 1\)",
         ),
         (((3, 4),), TypeError, "was exported for arguments"),
+        (((3, 4),), ValueError, "was exported for arguments"),
     ],
 )
 def test_arguments_that_do_not_fit_are_named(made, arrays, error, message):
@@ -131,8 +146,14 @@ def test_arguments_that_do_not_fit_are_named(made, arrays, error, message):
 
 
 def test_other_bad_input(made):
-    with pytest.raises(TypeError, match=r"args\[0\] is f32\[a,b\] in the exported program, got i32"):
-        made.call(np.ones((3, 4), int), np.ones((4, 7)))
+    for caught in (TypeError, ValueError):
+        with pytest.raises(caught, match=r"args\[0\] is f32\[a,b\] in the exported program, got i32"):
+            made.call(np.ones((3, 4), int), np.ones((4, 7)))
+        with pytest.raises(caught, match="strings as keys"):
+            export.export(tangrad.jit(lambda d: d[0, 1]))({(0, 1): 1.0}).serialize()
+    (size,) = export.symbolic_shape("m", constraints=["m >= n"])
+    with pytest.raises(ValueError, match="m >= n has the variable n, which no argument has"):
+        export.export(tangrad.jit(np.sin))(tangrad.ShapeDtypeStruct((size,), "float32"))
     with pytest.raises(TypeError, match="takes a function"):
         export.export("program")
     with pytest.raises(ValueError, match="different ones of"):

@@ -255,6 +255,18 @@ def test_axes_that_do_not_fit():
         random.normal(KEY, NamedShape(i=4))
 
 
+@pytest.mark.parametrize("caught", [TypeError, ValueError])
+def test_bad_seeds_and_conversions_are_caught_by_either_class(caught):
+    with pytest.raises(caught, match="takes one seed"):
+        random.key(np.arange(4))
+    with pytest.raises(caught, match="takes one seed"):
+        random.PRNGKey(np.arange(4))
+    with pytest.raises(caught, match="cannot convert key<fry> to int32"):
+        tangrad.lax.convert_element_type(KEY, np.int32)
+    with pytest.raises(caught, match="cannot convert int32 to key<fry>"):
+        tangrad.lax.convert_element_type(np.int32(0), KEY.dtype)
+
+
 @pytest.mark.parametrize("name", ["threefry2x32", "rbg", "unsafe_rbg"])
 def test_a_dtype_of_keys_by_its_name(name):
     kind = tangrad.random.key_dtype(name)

@@ -149,6 +149,7 @@ def test_bad_parts() -> None:
             lambda: tangrad.make_array_from_process_local_data(by("x"), {"a": np.ones(8)}, {"a": (8,), "b": (8,)}),
             "the keys differ, ['b']",
         ),
+        (lambda: tangrad.jit(lambda x: make((4,), by(), [x]))(np.ones(4)), "takes arrays, got StagingTracer"),
         (lambda: by(("x", ("y",))), "are a flat tuple, got ('x', ('y',))"),
         (lambda: NamedSharding(tangrad.sharding.AbstractMesh((2,), "x"), P("x"), memory_kind="attic"), "got 'attic'"),
         (

@@ -19,7 +19,7 @@ from tangrad.core import ClosedJaxpr, Primitive
 from tangrad.core.arguments import is_symbolic
 
 if TYPE_CHECKING:
-    from tangrad._backend_xla.mlir import IrValue
+    from tangrad._backend_xla.mlir import IrOperation, IrValue
     from tangrad.core.protocols import LoweringRule
 
 
@@ -171,7 +171,50 @@ def _chosen(rules: Sequence[Any], platforms: Sequence[str]) -> LoweringRule:
                 inner, _ = ctx.region(case, position, (), captures=True)
                 found = own(inner, *operands, **params)
             inner.give(found if ctx.eqn.primitive.multiple_results else (found,))
+        first, *others = case.regions
+        if all([_are_alike(first, region, {}) for region in others]):  # a choice that XLA could not see through
+            case.operation.erase()
+            with ctx.module.on_platform(platforms[0]):
+                return rules[0](ctx, *operands, **params)
         results = tuple(case.results)
         return results if ctx.eqn.primitive.multiple_results else results[0]
 
     return rule
+
+
+def _are_alike(one: Any, other: Any, values: dict[IrValue, IrValue]) -> bool:
+    """Whether two regions have the same operations; `values`: those of the one that are known to be of the other."""
+    blocks = list(zip(one.blocks, other.blocks, strict=False))
+    if len(blocks) != len(one.blocks) or len(blocks) != len(other.blocks):
+        return False
+    for block, its in blocks:
+        values.update(zip(block.arguments, its.arguments, strict=False))
+        operations = [[step.operation for step in steps.operations] for steps in (block, its)]
+        if _types(block.arguments) != _types(its.arguments) or len(operations[0]) != len(operations[1]):
+            return False
+        if not all([_are_same(a, b, values) for a, b in zip(*operations, strict=True)]):
+            return False
+    return True
+
+
+def _are_same(a: IrOperation, b: IrOperation, values: dict[IrValue, IrValue]) -> bool:
+    attributes = _attributes(a)
+    if a.name != b.name or _types(a.results) != _types(b.results) or attributes is None or attributes != _attributes(b):
+        return False
+    if [values.get(operand, operand) for operand in a.operands] != list(b.operands):
+        return False
+    values.update(zip(a.results, b.results, strict=True))
+    regions = [list(operation.regions) for operation in (a, b)]
+    return len(regions[0]) == len(regions[1]) and all(map(_are_alike, *regions, [values] * len(regions[0])))
+
+
+def _types(values: Any) -> list[object]:
+    return [value.type for value in values]
+
+
+def _attributes(operation: IrOperation) -> dict[str, object] | None:
+    found: Any = operation.attributes
+    try:
+        return {name: found[name] for name in found}
+    except TypeError:  # the bindings know no elements of complex numbers
+        return None

@@ -15,6 +15,10 @@ class TangradError(Exception):
     """Base class of the errors that are the framework's own."""
 
 
+class ArgumentError(TangradError, TypeError, ValueError):
+    """An argument of a kind or structure that is not taken, which programs expect as either of Python's classes."""
+
+
 class TypePromotionError(ValueError):
     """Dtypes have no common type that they are promoted to without being asked."""
 
@@ -195,10 +199,7 @@ class LeakedTracerError(TangradError, RuntimeError):
 
 
 class InconclusiveDimensionOperation(ValueError):
-    """A question about symbolic dimensions has one answer for some sizes and another for others.
-
-    The message names the constraint that would decide it.
-    """
+    """A question about symbolic dimensions whose answer depends on the sizes; it names a constraint that decides it."""
 
 
 # --- jaxprs and backends -------------------------------------------------------------------------------------------
@@ -222,9 +223,7 @@ def mixed_backends(backend: Any, array: Any) -> ValueError:
 
 
 class CallbackError(TangradError, RuntimeError):
-    """A Python function that a program calls has raised (what it raised is the cause), or returned something else than
-    was declared.
-    """
+    """A Python function that a program calls has raised (its cause), or returned something else than was declared."""
 
 
 class KeyReuseError(TangradError, RuntimeError):

@@ -14,6 +14,7 @@ from tangrad._export.writing import SavedSharding, over_mesh, serialize
 from tangrad.core import ClosedJaxpr, ShapedArray, as_operand, class_boundary, get_backend
 from tangrad.core.arguments import first_symbolic
 from tangrad.core.caches import JaxprCache, exact_equality, register_cache
+from tangrad.errors import ArgumentError
 from tangrad.extend.symbolic import Plan, evaluate_shape, plan
 
 if TYPE_CHECKING:
@@ -213,7 +214,8 @@ class Exported:
 
         `vjp_order`: how often it can be differentiated when it is read back.
 
-        Raises ValueError for structures of arguments that have no form in files, and without the derivatives wanted.
+        Raises ArgumentError for structures of arguments that have no form in files, ValueError without the derivatives
+        wanted.
         """
         return serialize(self, vjp_order)
 
@@ -260,13 +262,13 @@ class Exported:
         """Run the program; also within functions that are jitted, exported or, where it has a vjp, differentiated.
 
         Raises:
-            TypeError: for arguments of another structure or dtype.
+            ArgumentError: for arguments of another structure or dtype; it is a TypeError and a ValueError.
             ValueError: for shapes that do not fit, naming the argument, the dimension and both sizes; for a platform
                 that the program was not exported for.
         """
         leaves, structure = tree.flatten((args, kwargs))
         if structure != self.in_tree:
-            raise TypeError(f"{self.fun_name} was exported for arguments {self.in_tree}, got {structure}")
+            raise ArgumentError(f"{self.fun_name} was exported for arguments {self.in_tree}, got {structure}")
         operands = [as_operand(leaf) for leaf in leaves]
         return self.out_tree.unflatten(call_exported_p.bind(*operands, exported=self))
 
@@ -275,7 +277,7 @@ class Exported:
         assert self._plan is not None
         for label, given, expected in zip(self._plan.labels, avals, self.in_avals, strict=True):
             if given.dtype != expected.dtype:
-                raise TypeError(
+                raise ArgumentError(
                     f"{self.fun_name}: {label} is {expected.str_short()} in the exported program, got "
                     f"{given.str_short()}"
                 )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tangrad import tree
 from tangrad.core.caches import free_after_fork
+from tangrad.errors import ArgumentError
 from tangrad.tree_util import PyTreeDef
 
 # --- The named tuples that Tangrad's own functions return, by the names that files give them --------------------------
@@ -191,7 +192,7 @@ def described_tree(structure: PyTreeDef, depth: int = 0) -> int | str | list[obj
     """A structure as JSON: 0 for a leaf, None, `["tuple", ...]`, `["list", ...]`, `["dict", [key, ...], ...]`,
     `["node", name, what its author wrote in hexadecimal, ...]`.
 
-    Raises ValueError for nodes of other types, keys that are no strings, and what is nested too deep to be read.
+    Raises ArgumentError for nodes of other types and keys that are no strings, ValueError for what is nested too deep.
     """
     if depth > DEPTH:
         raise ValueError(f"serialize: arguments or results are nested deeper than the {DEPTH} levels that files have")
@@ -208,7 +209,7 @@ def described_tree(structure: PyTreeDef, depth: int = 0) -> int | str | list[obj
         return ["dict", list(metadata), *parts]
     form = _form(kind)
     if form is None:
-        raise ValueError(
+        raise ArgumentError(
             "serialize: arguments and results are written in tuples, lists, None, dictionaries with strings as keys, "
             f"and types that register_namedtuple_serialization or register_pytree_node_serialization know; got a "
             f"{kind.__name__}"

@@ -16,7 +16,7 @@ from tangrad._numpy.settings import check_rank_promotion, shape_of
 from tangrad.core import Array, Literal, ShapedArray, Tracer, as_array, as_operand, dtypes, literal, thread
 from tangrad.core.arguments import as_size, can_represent_array, is_symbolic
 from tangrad.core.caches import register_cache
-from tangrad.errors import TracerIntegerConversionError
+from tangrad.errors import ArgumentError, TracerIntegerConversionError
 from tangrad.extend.lax import broadcast_in_dim_p, convert_element_type_p, select_n_p
 
 if TYPE_CHECKING:
@@ -333,7 +333,9 @@ def canonical_axes(name: str, axes: object, rank: int, argument: str = "axis") -
 
 
 def index_argument(name: str, value: object, argument: str) -> int:
-    """A Python integer, or a symbolic dimension. Raises TypeError for anything else; a traced one is named as such."""
+    """A Python integer, or a symbolic dimension. Raises ArgumentError for others, which NumPy takes for wrong kinds and
+    JAX in places for wrong values; a traced one is named as such.
+    """
     _check_not_traced(name, value, argument)
     try:
         if isinstance(value, (bool, np.bool_)):
@@ -341,7 +343,7 @@ def index_argument(name: str, value: object, argument: str) -> int:
         return as_size(value)
     except TypeError:
         kind = type(value).__name__
-        raise TypeError(f"{name}: {argument} must be an integer, got {value!r} of type {kind}") from None
+        raise ArgumentError(f"{name}: {argument} must be an integer, got {value!r} of type {kind}") from None
 
 
 def _check_not_traced(name: str, value: object, argument: str) -> None:

@@ -29,6 +29,7 @@ from tangrad.core import (
 )
 from tangrad.core.backends import as_sharding, is_addressable
 from tangrad.core.settings import define_choice
+from tangrad.errors import ArgumentError
 from tangrad.typing import ArrayLike, DTypeLike, PyTree, ShardingLike, Value
 
 _TYPES = {axis_type.name.lower(): axis_type for axis_type in (AxisType.Explicit, AxisType.Auto)}
@@ -305,7 +306,7 @@ def make_array_from_single_device_arrays(
 
     Raises:
         ValueError: for a missing part, one on another device, one of another shape or dtype.
-        TypeError: for what is no array, or no sharding.
+        ArgumentError: for what is no array, a traced one too. TypeError: for what is no sharding.
 
     >>> import tangrad
     >>> import tangrad.numpy as np
@@ -318,7 +319,7 @@ def make_array_from_single_device_arrays(
     by_device: dict[Any, Any] = {}
     for array in arrays:
         if not isinstance(array, Array) or isinstance(array, Tracer):
-            raise TypeError(f"make_array_from_single_device_arrays takes arrays, got {array!r}")
+            raise ArgumentError(f"make_array_from_single_device_arrays takes arrays, got {array!r}")
         if dtype is not None and array.dtype != dtypes.canonicalize_dtype(dtype):
             raise ValueError(
                 f"make_array_from_single_device_arrays: dtype is {dtypes.canonicalize_dtype(dtype)}, and a part has "

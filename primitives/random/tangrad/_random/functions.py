@@ -23,7 +23,7 @@ from tangrad._random.primitives import (
 from tangrad._random.settings import debug_key_reuse, threefry_partitionable
 from tangrad.core import Array, Tracer, as_array, as_operand, dtypes, literal, thread
 from tangrad.core.arguments import canonicalize_shape
-from tangrad.errors import TracerIntegerConversionError
+from tangrad.errors import ArgumentError, TracerIntegerConversionError
 from tangrad.extend.lax import add_p, convert_element_type_p
 from tangrad.typing import ArrayLike, DTypeLike, Key, Value
 
@@ -37,8 +37,8 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) ->
             or "unsafe_rbg". The latter two draw by XLA's `rng_bit_generator`, which is faster on accelerators.
         dtype: the same, by the dtype of its keys, or its name.
 
-    Raises TypeError for a seed that is not an integer, and a dtype that is not one of keys; ValueError for a seed with
-    dimensions, and for `impl` beside `dtype`.
+    Raises TypeError for a seed that is not an integer, and a dtype that is not one of keys; ArgumentError for a seed
+    with dimensions; ValueError for `impl` beside `dtype`.
 
     >>> import tangrad
     >>> tangrad.random.key(0).dtype
@@ -48,7 +48,7 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) ->
     if not isinstance(seed, (int, np.integer)):
         operand = as_operand(seed)
         if operand.aval.shape:
-            raise ValueError(
+            raise ArgumentError(
                 f"random.key takes one seed, got an array of shape {operand.aval.shape}; use vmap for several keys"
             )
         if not dtypes.issubdtype(operand.aval.dtype, np.integer):

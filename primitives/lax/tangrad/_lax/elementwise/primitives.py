@@ -31,6 +31,7 @@ from tangrad._lax.checks import (
 )
 from tangrad._lax.definitions import declare
 from tangrad.core import Array, Literal, Primitive, PrimitiveSet, ShapedArray, dtypes, literal
+from tangrad.errors import ArgumentError
 from tangrad.typing import DType, Value
 
 elementwise = PrimitiveSet("elementwise", api=1)
@@ -415,7 +416,7 @@ def convert_element_type_p(operand: ShapedArray, *, new_dtype: DType, weak_type:
     for dtype in (operand.dtype, new_dtype):
         if isinstance(dtype, dtypes.ExtendedDType) and operand.dtype != new_dtype:
             names = f"{dtypes.dtype_name(operand.dtype)} to {dtypes.dtype_name(new_dtype)}"
-            raise TypeError(f"convert_element_type cannot convert {names}")
+            raise ArgumentError(f"convert_element_type cannot convert {names}")
     return ShapedArray(operand.shape, new_dtype, weak_type)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tangrad._lax.symbolic.polynomials import (
@@ -329,7 +329,8 @@ def shape_text(shape: Sequence[object]) -> str:
 def plan(shapes: Sequence[Sequence[object]], labels: Sequence[str] = ()) -> Plan:
     """How to find the variables in `shapes`, which the arguments called `labels` have.
 
-    Raises UnsolvableDimensionsError where they do not determine them.
+    Raises UnsolvableDimensionsError where they do not determine them, and for a constraint between one of them and a
+    variable that no argument has: what was concluded from it could not be checked.
 
     >>> from tangrad.export import symbolic_shape
     >>> from tangrad._lax.symbolic.solving import plan
@@ -349,9 +350,20 @@ def plan(shapes: Sequence[Sequence[object]], labels: Sequence[str] = ()) -> Plan
             raise _unsolvable(sorted(set(names) - known), symbolic, labels)
         steps.append(step)
         known.add(step.name)
+    _refuse_unknown(scope, known)
     used = {step.place[:2] for step in steps}
     checks = [place for place in places if place[:2] not in used]
     return Plan(tuple(names), scope, tuple(map(tuple, shapes)), tuple(steps), tuple(checks), labels)
+
+
+def _refuse_unknown(scope: Any, known: Set[str]) -> None:
+    for text, left, _, right in scope.stated if scope is not None else ():
+        variables = left.variables() | right.variables()
+        if variables & known and (unknown := variables - known):
+            raise UnsolvableDimensionsError(
+                f"the constraint {text} has the variable {', '.join(sorted(unknown))}, which no argument has: what "
+                f"{', '.join(sorted(variables & known))} is cannot be held against it"
+            )
 
 
 def _common_scope(sizes: Sequence[Any]) -> object:
