@@ -51,6 +51,8 @@ class FakeTracer:
         (errors.TracerArrayConversionError, TypeError),
         (errors.NonConcreteBooleanIndexError, IndexError),
         (errors.UnexpectedTracerError, TypeError),
+        (errors.ArgumentError, TypeError),
+        (errors.ArgumentError, ValueError),
         (errors.TypePromotionError, ValueError),
         (errors.MissingRuleError, NotImplementedError),
         (errors.MissingRuleError, TypeError),
