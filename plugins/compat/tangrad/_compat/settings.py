@@ -167,7 +167,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_mtls_cert_file": Ignored(None, _ELSEWHERE),
     "jax_mtls_key_file": Ignored(None, _ELSEWHERE),
     "jax_mtls_peer_uri_prefix": Ignored(None, _ELSEWHERE),
-    "jax_mutable_array_checks": Ignored(True, "there are no mutable arrays"),
+    "jax_mutable_array_checks": Ignored(True, "references are always checked"),
     "jax_no_execution": Fixed(False, "eval_shape and make_jaxpr compute nothing"),
     "jax_no_tracing": Alias("no_tracing"),
     "jax_num_cpu_devices": Alias("num_cpu_devices", {-1: None}),
@@ -201,7 +201,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
         False, "what goes wrong with the cache is logged, and costs a compilation"
     ),
     "jax_random_seed_offset": Alias("random_seed_offset"),
-    "jax_refs_to_pins": Ignored(False, "there are no mutable arrays"),
+    "jax_refs_to_pins": Ignored(False, "the compiler decides where references are kept"),
     "jax_remat3": Fixed(False, _TRIALS),
     "jax_remat_barrier_no_cotangents": Ignored(False, _TRIALS),
     "jax_remove_custom_partitioning_ptr_from_cache_key": Fixed(False, "no custom_partitioning is there"),
