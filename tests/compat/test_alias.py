@@ -333,6 +333,7 @@ def test_what_packages_take_from_elsewhere():
         from jax.extend.core import get_opaque_trace_state, jaxpr_as_fun
         from jax.interpreters import partial_eval as pe
         from jax.test_util import check_grads
+        from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 
         import inspect
         from jax._src.api_util import infer_argnums_and_argnames
@@ -345,6 +346,8 @@ def test_what_packages_take_from_elsewhere():
         assert infer_argnums_and_argnames(signature, None, ["x", "z"]) == ((0,), ("x", "z"))
         assert jax.typeof(1).at_least_vspace() == jax.typeof(1).to_tangent_aval() == jax.core.ShapedArray(
             (), jax.dtypes.float0)
+        cut = NamedSharding(AbstractMesh((1,), "x", AxisType.Explicit), P("x"))
+        assert jax.core.ShapedArray((4,), jnp.float32, sharding=cut).sharding.spec == P("x")
         assert issubclass(pe.JaxprTracer, jax.core.Tracer)
 
         traceback_util.register_exclusion(__file__ if "__file__" in dir() else "x")

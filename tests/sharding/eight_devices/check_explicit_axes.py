@@ -28,7 +28,7 @@ from tangrad.sharding import (
     use_mesh,
 )
 from tangrad.sharding import PartitionSpec as P
-from tests.sharding.eight_devices.support import ON_XLA, assert_equal, mesh
+from tests.sharding.eight_devices.support import ON_XLA, assert_equal, matrix, mesh
 
 EXPLICIT = mesh().update_axis_types({"x": AxisType.Explicit, "y": AxisType.Explicit})
 BOTH = ((8, 8), P("x", "y"))
@@ -99,6 +99,9 @@ KEPT: list[tuple[str, Callable[..., Any], tuple[Any, ...], P]] = [
     ("sliced beside", lambda a: a[:, 2:6], (ROWS,), P("x", None)),
     ("sliced", lambda a: lax.slice(a, (0, 0), (4, 8)), (ROWS,), P("x", None)),
     ("sliced at a place", lambda a: lax.dynamic_slice(a, (0, 0), (8, 4)), (ROWS,), P("x", None)),
+    ("one element", lambda a: a[1, -1], (BOTH,), P()),
+    ("one element at a place", lambda a: lax.dynamic_slice(a, (2, 3), (1, 1)), (BOTH,), P(None, None)),
+    ("gradient of elements", tangrad.grad(lambda a: a[0, 1] * a[2, 3]), (BOTH,), P("x", "y")),
     ("written", lambda a, b: lax.dynamic_update_slice(a, b, (0, 2)), (ROWS, ((8, 4), P("x", None))), P("x", None)),
     ("scattered", lambda a: a.at[2].set(1.0), (COLUMNS,), P(None, "y")),
     ("padded", lambda a: tnp.pad(a, ((0, 0), (1, 1))), (ROWS,), P("x", None)),
@@ -267,6 +270,31 @@ def test_one_place_is_enough() -> None:
     assert spec_of(tnp.zeros_like(sharded(*BOTH))) == P("x", "y") == spec_of(lax.full_like(sharded(*BOTH), 0))
     assert spec_of(tnp.zeros_like(sharded(*BOTH), shape=(8,))) == P(None)
     assert spec_of(tnp.imag(sharded(*BOTH))) == P("x", "y") == spec_of(tangrad.jit(tnp.imag)(sharded(*BOTH)))
+
+
+def test_constraints_along_auto_axes_beside_explicit_ones() -> None:
+    """The type keeps what it records; the compiler is bound along the others."""
+    mixed = tangrad.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
+    with tangrad.set_mesh(mixed):
+        x = tangrad.device_put(matrix(8, 4), P("x"))
+        for spec, expected in (
+            (P("y"), P(("x", "y"))),
+            (P(None, "y"), P("x", "y")),
+            (P("y", P.UNCONSTRAINED), P(("x", "y"))),
+        ):
+            for constrain in (
+                lax.with_sharding_constraint,
+                tangrad.jit(lax.with_sharding_constraint, static_argnums=1),
+            ):
+                found = constrain(x, spec)
+                assert found.sharding.is_equivalent_to(NamedSharding(mixed, expected), 2)
+                assert tangrad.typeof(found) is tangrad.typeof(x)
+                assert_equal(found, x)
+        slope = tangrad.grad(lambda x: (lax.with_sharding_constraint(x, P(None, "y")) ** 2).sum())(x)
+        assert tangrad.typeof(slope) is tangrad.typeof(x)
+        assert_equal(slope, 2 * matrix(8, 4))
+        with pytest.raises(ShardingTypeError, match="to move it"):
+            lax.with_sharding_constraint(x, P())
 
 
 REFUSED: list[tuple[str, Callable[..., Any], tuple[Any, ...], str]] = [

@@ -9,6 +9,7 @@ import numpy as np
 
 from tangrad import core, typeof
 from tangrad.core import dtypes, register_aval_handler
+from tangrad.core.backends import as_sharding
 
 if TYPE_CHECKING:
     from tangrad.typing import Dimensions, DTypeLike
@@ -29,17 +30,21 @@ class ShapedArray(metaclass=_AnyShapedArray):
 
     Args:
         shape, dtype, weak_type: as of `tangrad.core.ShapedArray`, which is what is returned.
-        sharding: None: types say nothing of where values are.
+        sharding: along Explicit axes of a mesh it is part of the type; one by the shape of a mesh is for the mesh in
+            use, or one of the first devices.
 
-    Raises NotImplementedError for a sharding with axes of a mesh.
+    Raises ValueError for a shape that it cannot cut, and where there are fewer devices.
     """
 
     def __new__(
         cls, shape: Dimensions, dtype: DTypeLike, weak_type: bool = False, *, sharding: object = None, **options: object
     ) -> Any:
-        if any(part is not None for part in getattr(sharding, "spec", ())):
-            raise NotImplementedError(f"types have no shardings in Tangrad, of which 'jax' is an alias: {sharding}")
-        return core.ShapedArray(shape, dtype, weak_type)
+        aval = core.ShapedArray(shape, dtype, weak_type)
+        if sharding is None or not any(part is not None for part in getattr(sharding, "spec", ())):
+            return aval
+        stated = as_sharding(sharding, "ShapedArray")
+        stated.check_shape(aval.shape, "an array")
+        return stated.type_of(aval)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

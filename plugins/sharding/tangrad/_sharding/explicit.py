@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from tangrad import tree
 from tangrad._sharding.context import current_mesh
 from tangrad._sharding.mesh import AbstractMesh, AxisType, Mesh, mesh_in_use
-from tangrad._sharding.named import NamedSharding
+from tangrad._sharding.named import UNCONSTRAINED, NamedSharding, axes_of
 from tangrad._sharding.primitives import auto_axes_p
 from tangrad._sharding.propagation import ShardingTypeError
 from tangrad.core import Array, Sharding, Tracer, as_operand, copy_identity, get_aval, is_array_value
@@ -85,12 +85,27 @@ def _placed_by(leaf: object, sharding: Sharding, where: str, anew: bool) -> Valu
         sharding = sharding.where_it_divides(leaf.aval.shape)
     sharding.check_shape(getattr(leaf, "shape", ()), where)
     aval = get_aval(leaf)
+    if not anew and aval.infer_types is not None:
+        sharding = _beside_type(aval, sharding)
     if not anew and aval.infer_types is not None and sharding.type_of(aval) is not aval:
         raise ShardingTypeError(
             f"{where} is {aval.str_short()}, whose sharding is part of its type, and cannot be constrained to "
             f"{sharding}; to move it: tangrad.sharding.reshard(x, {getattr(sharding, 'spec', sharding)})"
         )
     return (sharding.of_rank(aval.ndim) if anew else sharding).constrain(leaf)
+
+
+def _beside_type(aval: Any, sharding: Any) -> Sharding:
+    """A sharding along Auto axes alone, with those beside them that a type has along the Explicit ones of its mesh."""
+    mesh, stated = aval.placed.mesh, getattr(sharding, "spec", None)
+    if stated is None or sharding.mesh != mesh or sharding.type_of(aval) is not aval.plain:
+        return sharding
+    if not any([axes_of(entry) for entry in stated]):
+        return sharding
+    entries = [*stated, *[None] * (aval.ndim - len(stated))]
+    pairs = zip(entries, aval.axes, strict=True)
+    merged = [entry if entry is UNCONSTRAINED and not own else (*own, *axes_of(entry)) for entry, own in pairs]
+    return sharding.update(spec=aval.placed.spec.update(merged))
 
 
 P = ParamSpec("P")

@@ -63,8 +63,9 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
 @of_structure.rule(structure.slice_p, structure.dynamic_slice_p)
 @linear_in(0)
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
-    """A part is sharded as the whole, if its sizes divide: that is checked for every result."""
-    return (operands[0].axes,)
+    """A part is sharded as the whole, if its sizes divide: that is checked for every result. One element is whole."""
+    alone = all([size == 1 for size in results[0].shape])
+    return (((),) * len(results[0].shape) if alone else operands[0].axes,)
 
 
 @of_structure.rule(structure.pad_p)
