@@ -207,6 +207,25 @@ def test_what_is_refused(case):
         use(ref)
 
 
+RETURNED = {
+    **{name: REFUSED[name][0] for name in ("returned", "returned, closed over", "returned, new", "carried")},
+    "carried, new": lambda r: lax.scan(lambda c, x: (tangrad.new_ref(c), x), 0, np.arange(3)),
+    "mapped": lambda r: tangrad.vmap(tangrad.new_ref)(X),
+    "chosen": lambda r: tangrad.jit(lambda p: lax.cond(p, lambda: tangrad.new_ref(1.0), lambda: tangrad.new_ref(2.0)))(
+        True
+    ),
+}
+
+
+@pytest.mark.usefixtures("_on_numpy")
+@pytest.mark.parametrize("kind", [TypeError, ValueError])
+@pytest.mark.parametrize("case", RETURNED)
+def test_results_that_are_references_are_no_values_and_of_no_type(case, kind):
+    """So both errors are caught."""
+    with pytest.raises(kind, match=r"return its value|made within a function|close over it"):
+        RETURNED[case](zeros())
+
+
 @pytest.mark.usefixtures("_on_numpy")
 def test_a_refused_write_changes_nothing():
     ref = zeros()

@@ -100,7 +100,7 @@ class StagingTrace(Trace):
         if kind is Literal:
             return value
         if isinstance(value, Tracer) and not value._trace.alive:
-            raise UnexpectedTracerError(value)
+            raise getattr(value, "leak_error", UnexpectedTracerError)(value)
         var = self._constant_vars.get(id(value))
         if var is not None:
             return var

@@ -143,7 +143,7 @@ def find_backend(args: tuple[object, ...]) -> tuple[Backend, tuple[Array | Liter
     backend = None
     for arg in args:
         if isinstance(arg, Tracer):
-            raise errors.UnexpectedTracerError(arg)
+            raise getattr(arg, "leak_error", errors.UnexpectedTracerError)(arg)
         if backend is None and isinstance(arg, Array):
             backend = type(arg).backend
     if backend is None:
@@ -173,7 +173,7 @@ def checked_operands(backend: Backend, args: tuple[object, ...]) -> tuple[Any, .
     operands = []
     for arg in args:
         if isinstance(arg, Tracer):
-            raise errors.UnexpectedTracerError(arg)
+            raise getattr(arg, "leak_error", errors.UnexpectedTracerError)(arg)
         operand = as_operand(arg)
         if isinstance(operand, Array) and not isinstance(operand, backend.array_type):
             raise errors.mixed_backends(backend, operand)

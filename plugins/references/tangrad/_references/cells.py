@@ -87,6 +87,14 @@ def trace_for_references() -> References:
     return current if type(current) is References else install_trace(References(current))
 
 
+class ReferenceResultError(TypeError, ValueError):
+    """A reference is among the results of a program, or among what a loop carries."""
+
+
+class ReferenceLeftError(UnexpectedTracerError, ValueError):
+    """A reference that was made within a function has left it."""
+
+
 class Reference(Tracer):
     """A cell. Its value is an array, or a tracer of the trace to which it belongs.
 
@@ -98,6 +106,7 @@ class Reference(Tracer):
     __slots__ = ("alone", "state")
     alone: bool
     state: Array | None
+    leak_error = ReferenceLeftError
 
     def __init__(self, trace: References, value: Array, kind: str | None = None) -> None:
         self._trace = trace
@@ -392,7 +401,7 @@ def discharged(closed: ClosedJaxpr, args: Sequence[Any], own: tuple[bool, ...]) 
     """The program of values that a program of references is: where `own` is true it takes the value behind one.
 
     Its results are those of the program, and then the last value behind each reference. `args`: the operands.
-    Raises TypeError for a program that returns one of these references.
+    Raises ReferenceResultError for a program that returns one of these references.
     """
     return _of_values(closed, own, any([arg._trace.last for arg, is_own in zip(args, own, strict=True) if is_own]))
 
@@ -408,7 +417,7 @@ def _of_values(closed: ClosedJaxpr, own: tuple[bool, ...], last: bool) -> Closed
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *cells)
         for position, out in enumerate(outs):
             if is_reference(out):
-                raise TypeError(
+                raise ReferenceResultError(
                     f"{closed.jaxpr.debug_name or 'a function'} returns, as result {position}, a reference of type "
                     f"{out.aval.str_short()}: references cannot be returned; return its value, ref[...]"
                 )

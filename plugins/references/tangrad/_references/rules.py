@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tangrad._references.cells import Moved, Reference, discharged
+from tangrad._references.cells import Moved, Reference, ReferenceResultError, discharged
 from tangrad._references.indexing import Template, added, from_template, written
 from tangrad._references.primitives import addupdate_p, get_p, swap_p
 from tangrad.batching import move_axis_p
@@ -386,10 +386,10 @@ def _which(value: object) -> object:
 
 
 def _check_not_carried(name: str, args: Sequence[Any], own: Flags, carried: range) -> None:
-    """Raise TypeError where a reference is carried by a loop."""
+    """Raise ReferenceResultError where a reference is carried by a loop."""
     for place in carried:
         if own[place]:
-            raise TypeError(
+            raise ReferenceResultError(
                 f"{name}: among what the loop carries is a reference, of type {args[place].aval.str_short()}, and "
                 "which one it is cannot change from turn to turn; close over it in the body"
             )
