@@ -587,6 +587,52 @@ def test_hints_to_compilers_have_the_names_of_jax():
     )
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arrays_wait_in_the_memory_that_is_named(backend):
+    run(
+        """
+        import tangrad.compat.jax
+        tangrad.compat.jax.install()
+        import jax
+        from jax.memory import Space
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
+
+        assert jax.memory.Space is Space and len(Space) == 3
+        far = "pinned_host" if "pinned_host" in jax.devices()[0].memory_kinds else "device"
+
+        def kinds(array):
+            return array.sharding.memory_kind, jax.device_put(array, Space.Device).sharding.memory_kind
+
+        auto = Mesh(jax.devices(), "x", axis_types=jax.sharding.AxisType.Auto)
+        explicit = jax.make_mesh((2,), ("x",))
+        out = jax.jit(lambda x: jax.device_put(2 * x, Space.Host))
+        back = jax.jit(lambda x: jax.device_put(jax.device_put(2 * x, Space.Host), Space.Device))
+        over = [NamedSharding(mesh, P("x")) for mesh in (auto, explicit)]
+        for place in (SingleDeviceSharding(jax.devices()[1]), *over):
+            x = jax.device_put(jax.numpy.arange(4.0), place)
+            waiting = jax.device_put(x, Space.Host)
+            assert kinds(waiting) == (far, "device") and waiting.tolist() == x.tolist()
+            assert waiting.sharding == place.with_memory_kind(far)
+            assert jax.device_put(waiting, Space.Any).sharding == waiting.sharding
+            if not isinstance(place, NamedSharding):
+                continue
+            with jax.set_mesh(place.mesh):
+                assert kinds(out(x)) == kinds(out(waiting)) == (far, "device")
+                assert back(x).sharding == place and back(x).tolist() == out(x).tolist() == [0, 2, 4, 6]
+        assert kinds(jax.device_put(1.5, Space.Host)) == (far, "device")
+        for call in (lambda: jax.jit(lambda x: x, out_shardings=Space.Host)(1.0), lambda: out(jax.numpy.arange(4.0))):
+            try:
+                call()
+            except (TypeError, NotImplementedError) as error:
+                assert "sharding.with_memory_kind(...)" in str(error)
+            else:  # of one memory there is nothing to decide
+                assert far == "device"
+        """,
+        backend=backend,
+        TANGRAD_NUM_CPU_DEVICES="2",
+    )
+
+
 def test_the_settings_object_is_there_whatever_is_imported_first():
     run(
         """

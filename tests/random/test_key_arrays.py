@@ -263,6 +263,8 @@ def test_bad_seeds_and_conversions_are_caught_by_either_class(caught):
         random.PRNGKey(np.arange(4))
     with pytest.raises(caught, match="cannot convert key<fry> to int32"):
         tangrad.lax.convert_element_type(KEY, np.int32)
+    with pytest.raises(caught, match="key<fry> takes no part in promotion"):
+        jnp.add(KEY, 1)
     with pytest.raises(caught, match="cannot convert int32 to key<fry>"):
         tangrad.lax.convert_element_type(np.int32(0), KEY.dtype)
 

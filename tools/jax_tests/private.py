@@ -155,7 +155,8 @@ def _largest_in_windows(tangents: Any, operand: Any, select: Any, *windows: Any)
 
 def _on_device(device: Any, **options: Any) -> Any:
     """The sharding of a device; jaxlib asks for those of its own devices, too, and hands them back unread."""
-    return _tangrad.sharding.SingleDeviceSharding(device) if device in _tangrad.devices() else object()
+    known = device in _tangrad.devices()
+    return _tangrad.sharding.SingleDeviceSharding(device, **options) if known else object()
 
 
 _GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")

@@ -19,7 +19,7 @@ class ArgumentError(TangradError, TypeError, ValueError):
     """An argument of a kind or structure that is not taken, which programs expect as either of Python's classes."""
 
 
-class TypePromotionError(ValueError):
+class TypePromotionError(ArgumentError):
     """Dtypes have no common type that they are promoted to without being asked."""
 
 

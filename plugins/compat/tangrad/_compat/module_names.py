@@ -218,6 +218,7 @@ HELD: dict[str, str | dict[str, str]] = {
     },
     "lax": {_PRIVATE: "dtype"},
     "lib": {OWN: "__version__"},
+    "memory": {_SHARDING: "Space"},
     "numpy": f"{OWN}.numpy",
     "sharding": {_SHARDING: "AbstractDevice"},
     "version": {OWN: "__version__ __version_info__"},

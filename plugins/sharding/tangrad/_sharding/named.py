@@ -116,7 +116,7 @@ class PartitionSpec:
             unreduced_kind=self.unreduced_kind if unreduced_kind is None and pending else unreduced_kind,
         )
 
-    def to_sharding(self, what: str) -> NamedSharding:
+    def to_sharding(self, what: str, array: object = None) -> NamedSharding:
         """The sharding by the mesh in use. Raises RuntimeError where there is none; `what` asks for it."""
         mesh = current_mesh()
         if mesh.empty:

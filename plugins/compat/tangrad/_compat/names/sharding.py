@@ -1,17 +1,60 @@
-"""`jax.sharding`, `jax.experimental.layout`: what describes devices, values and layouts there, in other terms here."""
+"""`jax.sharding`, `jax.memory`, `jax.experimental.layout`: what describes devices, values and layouts there, in other
+terms here.
+"""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tangrad import tree
-from tangrad.core import Array
+from tangrad import devices, tree
+from tangrad.core import Array, Tracer
 from tangrad.core.backends import as_sharding
-from tangrad.sharding import Sharding
+from tangrad.extend.sharding import current_mesh
+from tangrad.sharding import AbstractMesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 from tangrad.typing import PyTree
 
 # jaxlib itself calls `make_single_device_sharding` of the module, with devices of its own: it is not here.
+
+
+class Space(enum.Enum):
+    """A memory of whichever devices an array is on, for `device_put`.
+
+    `Device` is the one where programs compute, `Host` the processor's, where arrays wait that are not needed; `Any` the
+    one that an array is in. Devices without a memory of their own have one.
+
+    >>> import tangrad
+    >>> tangrad.device_put(1.0, Space.Device).sharding.memory_kind
+    'device'
+    """
+
+    Device = enum.auto()
+    Host = enum.auto()
+    Any = enum.auto()
+
+    def to_sharding(self, what: str, array: object = None) -> Sharding | None:
+        """Where a value goes: it stays on its devices, which the compiler knows of a traced one on a mesh.
+
+        Returns None where it is to stay as it is. Raises TypeError where there is no value, NotImplementedError for a
+        traced one that may be on any of several devices: of its program nothing is known but a mesh in use.
+        """
+        if array is None:
+            raise TypeError(f"{what}: {self} alone is for device_put; name devices: sharding.with_memory_kind(...)")
+        place, home = getattr(array, "sharding", None), devices()[0]
+        if place is not None and not isinstance(getattr(place, "mesh", None), AbstractMesh):
+            home = place.device_order[0]
+        if self is Space.Any or len(home.memory_kinds) == 1:
+            return None
+        if place is None and isinstance(array, Tracer) and not current_mesh().empty:
+            place = NamedSharding(current_mesh(), PartitionSpec(*[PartitionSpec.UNCONSTRAINED] * array.ndim))
+        if place is None and isinstance(array, Tracer) and len(devices()) > 1:
+            raise NotImplementedError(
+                f"{what}: {self} in a program for several devices needs a mesh in use (jax.set_mesh(mesh)), or the "
+                "sharding of the value: sharding.with_memory_kind(...)"
+            )
+        place = SingleDeviceSharding(home) if place is None else place
+        return place.with_memory_kind("pinned_host" if self is Space.Host else None)
 
 
 @dataclass(frozen=True)
@@ -67,7 +110,7 @@ class Format:
     layout: Layout | AutoLayout | None = None
     sharding: Sharding | None = None
 
-    def to_sharding(self, what: str) -> Sharding | None:
+    def to_sharding(self, what: str, array: object = None) -> Sharding | None:
         """The sharding that functions take which are given a format; `what` names the argument for errors."""
         return None if self.sharding is None else as_sharding(self.sharding, what)
 

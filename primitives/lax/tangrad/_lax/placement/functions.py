@@ -63,8 +63,8 @@ def _put(leaf: Value, device: object) -> Array:
         raise TypeError(f"device_put takes arrays and numbers, got {leaf!r} of type {type(leaf).__name__}")
     if isinstance(leaf, Tracer) and not leaf._trace.alive:
         raise UnexpectedTracerError(leaf)
-    if hasattr(device, "to_sharding") and not isinstance(device, Sharding):  # a partition spec
-        device = device.to_sharding("device_put")
+    if hasattr(device, "to_sharding") and not isinstance(device, Sharding):  # a partition spec, or a memory
+        device = device.to_sharding("device_put", leaf)
     if transfers.watch.on:
         _say_copy(leaf, device)
     if device is None:
