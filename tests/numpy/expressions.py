@@ -65,6 +65,7 @@ ARRAYS = [
     "np.meshgrid(g, k, sparse=True)", "np.indices((2, 3))", "np.indices((2, 3), sparse=True)", "np.indices((2,), dtype=float)", "np.ix_(k, j)",
     "np.mgrid[0:2, 0:3]", "np.mgrid[0:1:3j]", "np.ogrid[0:2, 0:3]", "np.mgrid[0:4:2]", "np.r_[1:4, 0, 7]", "np.r_[g, 1.0]",
     "np.r_['0,2', g, g]", "np.c_[g, j]", "np.c_[f, f]", "np.r_['1,2', g, g]", "np.s_[1:2]", "np.index_exp[1:2]",
+    "np.r_['0,4,-2', g, j]", "np.c_['1,4,-1', f, f]",
     # taking
     "np.take(g, k)", "np.take(f, k, axis=1)", "np.take(f, 1, axis=1)", "np.take(g, 5)", "np.take(j, 5)", "np.take(u, 5)", "np.take(g, -1)",
     "np.take(g, np.array([5, -5]), mode='clip')", "np.take(g, np.array([5, -5]), mode='wrap')", "np.take(g, np.array([5, -5]), fill_value=7)",
@@ -90,6 +91,7 @@ ARRAYS = [
     "np.result_type(f, 1)", "np.result_type('int8', 'uint8')", "np.promote_types('int8', 'float16')", "np.can_cast('int8', 'int16')",
     "np.issubdtype('int8', np.integer)", "np.issubdtype(np.float32, np.floating)", "np.isdtype('int8', 'integral')", "np.finfo('float32').max",
     "np.finfo(f.dtype).bits", "np.iinfo('int8').min", "np.isscalar(1.0)", "np.isscalar(w)", "np.isscalar([1])", "np.iscomplexobj(c)", "np.isrealobj(c)",
+    "np.iscomplexobj([w, 1j])", "np.isrealobj([w, c[0]])", "np.iscomplexobj([])",
     "np.iterable(f)", "np.pi", "np.e", "np.inf", "np.newaxis", "np.euler_gamma", "np.dtype('int8')", "f.real", "c.imag", "f.itemsize", "f.nbytes",
     "f.size", "f.ndim", "f.item(0)", "f.tolist()", "i.view('float32')", "f.view('uint8').shape", "f.view('int32')", "h[:2].view('float32')",
     "np.array_str(k)", "len(f)", "bool(w)", "float(g[0])", "int(k[1])", "np.float32 == numpy.float32", "f.dtype == np.float32",
@@ -171,7 +173,7 @@ OTHERS = [
     # numerical
     "np.diff(v)", "np.diff(f, axis=0)", "np.diff(v, 2)", "np.diff(v, prepend=0)", "np.diff(f, append=f)", "np.diff(b)", "np.ediff1d(f)", "np.ediff1d(v, to_end=1, to_begin=np.array([8., 9.]))",
     "np.gradient(v)", "np.gradient(f)", "np.gradient(f, axis=1)", "np.gradient(v, 2)", "np.gradient(v, np.cumsum(1 + np.abs(v)))", "np.gradient(f, 2., 3.)", "np.trapezoid(v)", "np.trapezoid(f, dx=2.0)",
-    "np.trapezoid(f, g)", "np.trapezoid(f, axis=0)", "np.trapezoid(n)", "np.unwrap(v)", "np.unwrap(4 * f)", "np.unwrap(n, period=4)", "np.unwrap(v, discont=4)",
+    "np.trapezoid(f, g)", "np.trapezoid(t, t[0], axis=-2)", "np.trapezoid(t, t, axis=1)", "np.trapezoid(f, axis=0)", "np.trapezoid(n)", "np.unwrap(v)", "np.unwrap(4 * f)", "np.unwrap(n, period=4)", "np.unwrap(v, discont=4)",
     "np.interp(f, np.array([-1., 0., 1.]), g)", "np.interp(f, np.array([-1., 0., 1.]), g, left=0, right=9)", "np.interp(3 * f, np.array([-1., 0., 1.]), g, left='extrapolate', right='extrapolate')",
     "np.interp(3 * f, np.array([0.5, 0., 1.]), g, period=2)", "np.interp(0.5, k * 1.0, g)", "np.interp(i, np.arange(4), np.arange(4) ** 2)", "np.convolve(v, g)", "np.convolve(v, g, 'same')",
     "np.convolve(v, g[:2], 'same')", "np.convolve(v, g, 'valid')", "np.convolve(g, v, 'same')", "np.convolve(n, k)", "np.correlate(v, g)", "np.correlate(v, g, 'full')", "np.correlate(v, g, 'same')",
@@ -181,7 +183,7 @@ OTHERS = [
     "np.array_equal(f, g)", "np.array_equal(y, y, equal_nan=True)", "np.array_equiv(f, f[:1])", "np.array_equal([1, 2], k[:2])", "np.isclose(u, 7, atol=1)",
     # polynomials and windows
     "np.polyval(g, f)", "np.polyval(k, 2)", "np.polyval(k, j)", "np.polyadd(g, k)", "np.polyadd(g, v)", "np.polysub(g, v)", "np.polymul(g, v)", "np.polymul(k, j)", "np.polydiv(v, g)", "np.polydiv(g, v)",
-    "np.polyder(v)", "np.polyder(v, 2)", "np.polyder(n)", "np.polyint(v)", "np.polyint(v, 2)", "np.polyint(g, k=1)", "np.poly(g)", "np.poly(k)", "np.bartlett(5)", "np.blackman(6)",
+    "np.polyder(v)", "np.polyder(v, 2)", "np.polyder(n)", "np.polyint(v)", "np.polyint(v, 2)", "np.polyint(g, k=1)", "np.poly(g)", "np.poly(k)", "np.poly(f @ f.T)", "np.bartlett(5)", "np.blackman(6)",
     "np.hamming(5)", "np.hanning(6)", "np.kaiser(5, 2.)", "np.hanning(1)", "np.bartlett(0)",
     # vectorisation
     "np.vectorize(lambda a, b: a + b)(f, g)", "np.vectorize(np.dot, signature='(n),(n)->()')(f, g)", "np.vectorize(lambda a: (a, -a))(g)", "np.vectorize(lambda x, y: x @ y, signature='(n,m),(m)->(n)')(t, np.ones(4))",

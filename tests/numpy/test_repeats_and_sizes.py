@@ -27,6 +27,37 @@ def both(function, *args):
     return found
 
 
+# --- sets of complex numbers, with NaN in either part ----------------------------------------------------------------
+
+
+def test_sets_of_complex_numbers_with_nan(backend):
+    parts = np.array([0, 1, 2, 3, np.nan], "float32")
+    x = (parts[:, None] + 1j * parts).astype("complex64").reshape(-1)  # 16 numbers, 9 with NaN
+    x = np.random.default_rng(0).permutation(x)
+    y = x[:20]
+
+    def check(found, expected):
+        assert np.isnan(found).tolist() == np.isnan(expected).tolist()  # the latter are the last ones
+        np.testing.assert_array_equal(found[~np.isnan(expected)], expected[~np.isnan(expected)])
+
+    values, first, inverse, counts = map(
+        np.asarray, tnp.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    )
+    expected = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    check(values, expected[0])
+    assert first[-1] == np.isnan(x).argmax()  # NumPy has another one's
+    for one, other in ((first[:-1], expected[1][:-1]), (inverse, expected[2]), (counts, expected[3])):
+        np.testing.assert_array_equal(one, other)
+    assert len(tnp.unique_counts(x).values) == len(x)
+    for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+        expected = getattr(np, name)(x, y)
+        check(np.asarray(getattr(tnp, name)(x, y)), expected)
+        sized = tangrad.jit(lambda x, y, size, name=name: getattr(tnp, name)(x, y, size=size), static_argnums=2)
+        check(np.asarray(sized(x, y, len(expected))), expected)
+    for method in ("auto", "sort", "compare_all"):
+        np.testing.assert_array_equal(both(lambda x, y, m=method: tnp.isin(x, y, method=m), x, y), np.isin(x, y))
+
+
 # --- sizes below the true one --------------------------------------------------------------------------------------
 
 CUT_OFF = [

@@ -381,6 +381,8 @@ INSIDE = {
         np.add.outer(x, x),
         np.subtract.reduce(m),
         np.multiply.at(x, np.arange(2), 2.0, inplace=False),
+        [np.add.reduceat(m, np.arange(2), axis) for axis in (0, 1)],
+        np.frompyfunc(lambda a, b: a - b, 2, 1).reduceat(m, np.arange(2)),
     ),
     "statistics": lambda x, y, m: (np.cov(m), np.corrcoef(m), np.quantile(m, 0.3, axis=1), np.nanvar(m, axis=0)),
     "linalg": lambda x, y, m: (np.linalg.slogdet(m), np.linalg.pinv(m), np.linalg.cond(m), np.linalg.solve(m, x)),

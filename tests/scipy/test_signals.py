@@ -145,6 +145,9 @@ PLAIN = {
         )
     },
     "nearest elements": lambda api: api.ndimage.map_coordinates(PLANE, PLACES, order=0, mode="nearest"),
+    "integers between two": lambda api: api.ndimage.map_coordinates(
+        np.arange(-3, 3), [np.array([0.5, 1.5, 3.5, 4.5])], order=1
+    ),
     "integers": lambda api: api.ndimage.map_coordinates(np.arange(9), [PLACES[0] + 4], order=1, mode="reflect"),
     "codes": lambda api: api.cluster_vq.vq(PLANE, PLANE[::2]),
     "codes of numbers": lambda api: api.cluster_vq.vq(WAVE, SHORT),

@@ -233,8 +233,8 @@ def iscomplexobj(x: ArrayLike) -> bool:
     dtype = getattr(x, "dtype", None)
     if isinstance(dtype, np.dtype):
         return dtypes.issubdtype(dtype, np.complexfloating)
-    if x is None:
-        return False
+    if x is None or isinstance(x, (list, tuple)):
+        return any([iscomplexobj(each) for each in x or ()])
     return dtypes.issubdtype(dtypes.dtype_of(x) if is_array_like(x) else np.asarray(x).dtype, np.complexfloating)
 
 

@@ -233,7 +233,7 @@ class _Joiner:
             return x
         if not own:
             return reshaped(x, (1,) * (rank - 1) + x.aval.shape)
-        first = added if place < 0 else min(place, added)
+        first = max(place + added + 1, 0) if place < 0 else min(place, added)
         return reshaped(x, (1,) * first + x.aval.shape + (1,) * (added - first))
 
 

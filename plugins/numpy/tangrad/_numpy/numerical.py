@@ -240,7 +240,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
         places = array_operand("trapezoid", places)
         dimension = canonical_axis("trapezoid", axis, values.aval.ndim)
         sizes = tuple([-1 if place == dimension else 1 for place in range(values.aval.ndim)])
-        steps = diff(reshaped(places, sizes) if places.ndim == 1 else places, axis=dimension)
+        steps = diff(reshaped(places, sizes), axis=dimension) if places.ndim == 1 else diff(places, axis=axis)
     values = array_operand("trapezoid", values)
     dimension = canonical_axis("trapezoid", axis, values.ndim)
     pairs = _part(values, dimension, 1, None) + _part(values, dimension, None, -1)

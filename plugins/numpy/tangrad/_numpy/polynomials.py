@@ -258,22 +258,24 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     """Find the polynomial with given roots.
 
     Args:
-        seq_of_zeros: an array of one dimension.
+        seq_of_zeros: an array of one dimension, or a square matrix, whose eigenvalues are the roots.
 
     Returns:
-        The coefficients, the highest power, whose is 1, first.
+        The coefficients, the highest power, whose is 1, first; complex for a matrix.
 
     Raises:
         TypeError: for what is no array.
-        ValueError: for other numbers of dimensions.
+        ValueError: for other shapes.
 
     >>> import tangrad
     >>> tangrad.numpy.poly(tangrad.numpy.array([1.0, -1.0]))
     Array([ 1.,  0., -1.], dtype=float32)
     """
     roots = array_operand("poly", promote_inexact("poly", seq_of_zeros)[0])
+    if roots.ndim == 2 and roots.aval.shape[0] == roots.aval.shape[1]:
+        roots = eigvals(roots)
     if roots.ndim > 1:
-        raise ValueError(f"poly requires the roots as a vector, got shape {roots.aval.shape}")
+        raise ValueError(f"poly requires a vector of roots or a square matrix, got shape {roots.aval.shape}")
     roots = atleast_1d(roots)
     result = ones(1, roots.aval.dtype)
     for i in range(roots.aval.shape[0]):

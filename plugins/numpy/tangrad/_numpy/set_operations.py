@@ -23,7 +23,7 @@ from tangrad._numpy.operations import whole_arrays
 from tangrad._numpy.reductions import any as any_of
 from tangrad._numpy.searching import searchsorted
 from tangrad._numpy.selection import nonzero, where
-from tangrad._numpy.sets import check_known, first_ones, order_of, starts_of, unique
+from tangrad._numpy.sets import check_known, first_ones, order_of, starts_of, unique, with_nan_last
 from tangrad._numpy.shapes import expand_dims, ravel, reshaped
 from tangrad.core import Array
 from tangrad.core.arguments import is_symbolic
@@ -70,7 +70,7 @@ def isin(
     elif method == "compare_all" or (not is_symbolic(others.aval.size) and others.aval.size <= 16):
         found = any_of(eq_p.bind(*_all_pairs(x, others)), axis=-1)
     else:
-        (ordered,) = sort_p.bind(others, dimension=0, is_stable=False, num_keys=1)
+        (ordered,) = sort_p.bind(with_nan_last(others), dimension=0, is_stable=False, num_keys=1)
         places = searchsorted(ordered, x).clip(0, others.aval.size - 1)
         found = eq_p.bind(getitem(ordered, places), x)
     return not_p.bind(found) if invert else found
@@ -155,7 +155,7 @@ def setdiff1d(
 
 
 def _sorted_starts(x: Value) -> tuple[Array, Array]:
-    (ordered,) = sort_p.bind(x, dimension=0, is_stable=True, num_keys=1)
+    (ordered,) = sort_p.bind(with_nan_last(x), dimension=0, is_stable=True, num_keys=1)
     return ordered, starts_of(ordered, True)
 
 
@@ -202,7 +202,7 @@ def setxor1d(
         return full(size or 0, 0 if fill_value is None else fill_value, x.aval.dtype)
     # A NaN is in neither of them by comparison: that of either array counts once, as every other element.
     new = ones(x.aval.shape, bool) if size is None else concatenate([first_ones(first), first_ones(second)])
-    x, new = sort_p.bind(x, new, dimension=0, is_stable=True, num_keys=1)
+    x, new = sort_p.bind(with_nan_last(x), new, dimension=0, is_stable=True, num_keys=1)
     alone = and_p.bind(new, or_p.bind(not_p.bind(isin(x, first)), not_p.bind(isin(x, second))))
     if size is None:
         return getitem(x, alone)

@@ -12,7 +12,15 @@ from tangrad._numpy.fusing import Fused
 from tangrad._numpy.indexing import getitem
 from tangrad._numpy.joining import concatenate
 from tangrad._numpy.new_arrays import contents_on_host, unique_on_host
-from tangrad._numpy.operands import INT32, array_operand, canonical_axis, convert, index_argument, is_inexact
+from tangrad._numpy.operands import (
+    INT32,
+    array_operand,
+    canonical_axis,
+    convert,
+    index_argument,
+    is_complex,
+    is_inexact,
+)
 from tangrad._numpy.reductions import any as any_of
 from tangrad._numpy.selection import nonzero, where
 from tangrad._numpy.shapes import ravel, reshaped
@@ -28,11 +36,16 @@ def order_of(rows: Value) -> Array:
     """The positions that sort rows, the first column counting most."""
     length = rows.aval.shape[0]
     positions = iota_p.bind(dtype=dtypes.default_int_dtype(), shape=(length,), dimension=0)
-    flat = reshaped(rows, (length, -1)) if rows.aval.size else reshaped(rows, (length, 0))
+    flat = with_nan_last(reshaped(rows, (length, -1) if rows.aval.size else (length, 0)))
     columns = [flat[:, i] for i in range(flat.aval.shape[1])]
     if not columns:
         return positions
     return sort_p.bind(*columns, positions, dimension=0, is_stable=True, num_keys=len(columns))[-1]
+
+
+def with_nan_last(x: Value) -> Value:
+    """Numbers whose order NumPy has when they are sorted: complex ones with a NaN in either part after all others."""
+    return where(ne_p.bind(x, x), complex("nan+nanj"), x) if is_complex(x) else x
 
 
 def starts_of(ordered: Value, equal_nan: bool) -> Array:

@@ -211,7 +211,7 @@ class ufunc(metaclass=_Kind):  # noqa: N801 - a class named as the field knows i
 
         def step(j: Array, totals: Array) -> Array:
             inside = ((j > starts) & (j < ends)).reshape(shape)
-            return choose(inside, self._function(totals, rows[j]).astype(x.dtype), totals)
+            return choose(inside, self._function(totals, rows[j][None]).astype(x.dtype), totals)
 
         return moveaxis(fori_loop(0, size, step, rows.at[starts].get(mode="fill")), 0, place)
 

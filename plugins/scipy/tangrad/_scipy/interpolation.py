@@ -122,7 +122,7 @@ def map_coordinates(
             value = tnp.where(inside, value, outside)
         total = total + value * math.prod([weight for _, weight in corner])
     if dtypes.issubdtype(array.dtype, np.integer):
-        total = tnp.round(total)
+        total = tnp.trunc(total + tnp.copysign(0.5, total))  # halves away from 0, as SciPy
     return total.astype(array.dtype)
 
 
