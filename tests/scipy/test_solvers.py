@@ -112,6 +112,25 @@ def test_systems_of_trees_and_of_complex_numbers(on, name):
     np.testing.assert_array_equal(solve(matrix.real, 0 * RIGHT)[0], 0)
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+def test_derivatives_of_complex_systems(on, name):
+    draw = np.random.default_rng(0)
+    real, imaginary = draw.normal(size=(2, 2, 4, 3))
+    (a, b), (c, cotangent) = [(x[:3], x[3]) for x in real + 1j * imaginary]
+    matrix = (lambda x: x @ x.conj().T) if name == "cg" else (lambda x: x + 4 * np.eye(3))
+
+    def solved(solve):
+        value, pullback = tangrad.vjp(lambda x, y: solve(matrix(x), y), a, b)
+        gradient = lambda x, y: tangrad.vjp(lambda x, y: solve(matrix(x), y), x, y)[1](cotangent)
+        return value, pullback(cotangent), tangrad.jvp(gradient, (a, b), (c, cotangent))[1]
+
+    with enable_x64(True):
+        for M in (None, np.diag([1.0, 2.0, 0.5])):
+            found = solved(lambda matrix, y, M=M: SOLVERS[name](matrix, y, tol=1e-14, M=M)[0])
+            for one, other in zip(*map(tangrad.tree.leaves, (found, solved(tnp.linalg.solve))), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
 def test_restarts_and_limits(on):
     found = linalg.gmres(DENSE, RIGHT, restart=3, tol=1e-10)[0]
     np.testing.assert_allclose(found, np.linalg.solve(DENSE, RIGHT), rtol=1e-7)

@@ -105,6 +105,8 @@ def _solved(
 
     if not size:
         return b, None
+    # The transpose of a Hermitian operator is itself only where it is real.
+    symmetric = symmetric and not any([x.dtype.kind == "c" for x in tree.leaves(b)])
     return custom_linear_solve(product, b, solve, transpose_solve=solve, symmetric=symmetric), None
 
 
