@@ -148,6 +148,24 @@ def test_rows_in_which_few_numbers_differ(sort_alone, dtype, size):
         assert_same(sort_alone(x), numpy.sort(x, kind="stable"))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32"])
+def test_long_rows(sort_alone, dtype):
+    """That are divided into ranges, of which all but one may be empty, and of which few elements are looked at."""
+    size = 300_007
+    x = draw(size, dtype, 1)
+    least = x.min() if x.dtype.kind != "f" else -numpy.inf
+    looked_at = numpy.concatenate([size // count * numpy.arange(count) for count in (128, 256, 512)])
+    crowded, alike = x.copy(), numpy.full_like(x, 7)
+    crowded[looked_at] = least
+    alike[1::5000] = x[1::5000]  # fewer bits differ in what is looked at
+    rows = [x, numpy.sort(x), numpy.sort(x)[::-1].copy(), crowded, alike]
+    if x.dtype.kind == "f":
+        rows.append(numpy.where(numpy.arange(size) % 3 == 0, [numpy.asarray(-0.0, dtype)], numpy.asarray(0.0, dtype)))
+        rows[-1][::7] = x[::7]
+    for row in rows:
+        assert_same(sort_alone(row), numpy.sort(row, kind="stable"))
+
+
 def worst_row(size, lanes):
     """Numbers that pivots part as badly as can be: all that are looked at for one are the least of what is left."""
     unknown = numpy.iinfo("uint32").max
@@ -159,9 +177,8 @@ def worst_row(size, lanes):
         found[fresh] = known + numpy.arange(len(fresh))
         known += len(fresh)
         left = found[places] >= numpy.sort(found[looked_at])[some // 2]
-        # How the kernel leaves them: its registers backwards, what no register was full of one by one.
-        whole = len(places) // lanes * lanes
-        ends = [*range(lanes, whole + 1, lanes), *range(whole + 1, len(places) + 1)]
+        # How the kernel leaves them: its registers backwards.
+        ends = [*range(lanes, len(places), lanes), len(places)]
         runs = [places[begin:end][left[begin:end]] for begin, end in zip([0, *ends], ends)]
         places = numpy.concatenate(runs[::-1])
     rest = places[found[places] == unknown]

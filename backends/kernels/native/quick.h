@@ -117,6 +117,7 @@ inline void sort_registers(__m512i* x) {
     for (int first = 0; first < kRegisters; first += 2 * run) {
 #pragma GCC unroll 8
       for (int i = 0; i < run; ++i) {  // the second run backwards
+        if (first + 2 * run - 1 - i >= kRegisters) continue;
         __m512i &low = x[first + i], &high = x[first + 2 * run - 1 - i];
         const __m512i other = L::template turned<L::kCount - 1>(high), least = L::lesser(low, other);
         high = L::template turned<L::kCount - 1>(L::greater(low, other));
@@ -125,7 +126,7 @@ inline void sort_registers(__m512i* x) {
 #pragma GCC unroll 4
       for (int step = run / 2; step > 0; step /= 2) {
 #pragma GCC unroll 16
-        for (int i = first; i < first + 2 * run; ++i) {
+        for (int i = first; i < first + 2 * run && i + step < kRegisters; ++i) {
           if ((i & step) != 0) continue;
           const __m512i least = L::lesser(x[i], x[i + step]);
           x[i + step] = L::greater(x[i], x[i + step]);
@@ -133,7 +134,7 @@ inline void sort_registers(__m512i* x) {
         }
       }
 #pragma GCC unroll 16
-      for (int i = first; i < first + 2 * run; ++i) x[i] = halved<E, kHalf>(x[i]);
+      for (int i = first; i < first + 2 * run && i < kRegisters; ++i) x[i] = halved<E, kHalf>(x[i]);
     }
   }
 }
@@ -165,7 +166,11 @@ void sort_few(const E* from, E* to, int size) {
   if (size <= kCount) return sort_in<E, 1>(from, to, size);
   if (size <= 2 * kCount) return sort_in<E, 2>(from, to, size);
   if (size <= 4 * kCount) return sort_in<E, 4>(from, to, size);
+  if (size <= 6 * kCount) return sort_in<E, 6>(from, to, size);
   if (size <= 8 * kCount) return sort_in<E, 8>(from, to, size);
+  if (size <= 10 * kCount) return sort_in<E, 10>(from, to, size);
+  if (size <= 12 * kCount) return sort_in<E, 12>(from, to, size);
+  if (size <= 14 * kCount) return sort_in<E, 14>(from, to, size);
   sort_in<E, 16>(from, to, size);
 }
 
@@ -186,14 +191,20 @@ E pivot_of(const E* a, int64_t size) {
   return size < 16 * kOfNetworks<E> ? middle_of<1>(a, size) : middle_of<4>(a, size);
 }
 
-// Puts the elements less than the pivot (kEqual: not greater) at the front of `to`, the others at its end. Returns how
-// many are in front.
+// What is between two places, of which elements fill either end.
+template <typename E>
+struct Room {
+  E *low, *high;
+};
+
+// Puts the elements less than the pivot (kEqual: not greater) at the front of a room, the others at its end, and returns
+// what is left of it: no less than what is yet to come of other elements.
 template <bool kEqual, typename E>
-int64_t part(const E* from, E* to, int64_t size, E pivot) {
+inline Room<E> part_into(Room<E> room, const E* from, int64_t size, E pivot) {
   using L = Lanes<E>;
   using Mask = typename L::Mask;
   const __m512i middle = L::all(pivot);
-  E *low = to, *high = to + size;
+  E *low = room.low, *high = room.high;
   int64_t i = 0;
   for (; i + L::kCount <= size; i += L::kCount) {
     const __m512i x = _mm512_loadu_si512(from + i);
@@ -204,13 +215,23 @@ int64_t part(const E* from, E* to, int64_t size, E pivot) {
     L::store(high, static_cast<Mask>((1u << behinds) - 1), L::packed(behind, x));
     low += L::kCount - behinds;
   }
-  for (; i < size; ++i) {
-    if (kEqual ? from[i] <= pivot : from[i] < pivot)
-      *low++ = from[i];
-    else
-      *--high = from[i];
+  if (i < size) {
+    const Mask here = static_cast<Mask>((1u << (size - i)) - 1);
+    const __m512i x = L::loaded(from + i, here, middle);
+    const Mask front = here & (kEqual ? L::are_at_most(x, middle) : L::are_less(x, middle)), behind = here & ~front;
+    const int fronts = __builtin_popcount(front), behinds = __builtin_popcount(behind);
+    high -= behinds;
+    L::store(low, static_cast<Mask>((1u << fronts) - 1), L::packed(front, x));
+    L::store(high, static_cast<Mask>((1u << behinds) - 1), L::packed(behind, x));
+    low += fronts;
   }
-  return low - to;
+  return {low, high};
+}
+
+// All elements of an array, to another one. Returns how many are in front.
+template <bool kEqual, typename E>
+int64_t part(const E* from, E* to, int64_t size, E pivot) {
+  return part_into<kEqual>(Room<E>{to, to + size}, from, size, pivot).low - to;
 }
 
 // Sorts `from`; the result is there, or where `aside` in `other`, and both are written to.
@@ -249,71 +270,89 @@ void sort_quickly(E* from, E* other, int64_t size, bool aside, int low, int high
   sort_by_parts(from, other, size, aside, low, high, depth);
 }
 
-// On all threads. The result is in `a`; false: there was not enough memory.
+// On all threads.
 //
-// Some elements divide the others into ranges of about the same number, each of which one thread sorts.
+// Some elements, in order, divide all others into ranges of about the same number. Pieces of the array that the nearest
+// caches hold are parted into these ranges by themselves, and then the pieces of each range are put together and sorted.
 template <typename E>
-bool sort_quickly_together(E* a, E* b, int64_t size, int low, int high) {
-  using L = Lanes<E>;
-  using Mask = typename L::Mask;
-  constexpr int kMost = 32, kEach = 16;
-  const int ranges = std::clamp(4 * thread_count(), 4, kMost);
-  E some[kMost * kEach], scratch[kMost * kEach], dividers[kMost];
-  for (int i = 0; i < ranges * kEach; ++i) some[i] = a[size / (ranges * kEach) * i];
-  sort_quickly(some, scratch, ranges * kEach, false, low, high);
-  for (int range = 1; range < ranges; ++range) dividers[range - 1] = some[range * kEach];
-  const int64_t chunks = 2 * thread_count(), length = (size + chunks - 1) / chunks;
-  std::unique_ptr<int64_t[]> memory(new (std::nothrow) int64_t[(chunks + 1) * (ranges + 1)]());
+struct Dividers {
+  static constexpr int kMost = 32, kEach = 16;
+  int levels;
+  E some[kMost * kEach];
+
+  int ranges() const { return 1 << levels; }
+  // The least element of a range but for the first, and one in the middle of a range.
+  E least(int range) const { return some[range * kEach]; }
+  E middle(int range) const { return some[range * kEach + kEach / 2]; }
+};
+
+// `read(place, to)` gives one element.
+template <typename E, typename Read>
+Dividers<E> dividers_of(int64_t size, const Read& read) {
+  Dividers<E> made;
+  const int64_t fitting = size * sizeof(E) / (512 * 1024), wanted = std::max<int64_t>(4 * thread_count(), fitting);
+  for (made.levels = 3; made.ranges() < std::min<int64_t>(wanted, made.kMost);) ++made.levels;
+  const int count = made.ranges() * made.kEach;
+  for (int i = 0; i < count; ++i) read(size / count * i, made.some + i);
+  E scratch[made.kMost * made.kEach];
+  sort_quickly(made.some, scratch, count, false, 0, 8 * sizeof(E));
+  return made;
+}
+
+// The elements that `read(begin, end, to)` gives. They are in `a` at last, and `done(begin, end)` is called for parts of
+// it as they are sorted. false: there was not enough memory.
+template <typename E, typename Read, typename Done>
+bool sort_quickly_together(E* a, E* b, int64_t size, const Dividers<E>& dividers, const Read& read, const Done& done) {
+  constexpr int64_t kPiece = 32 * 1024, kBlock = 1024;
+  const int ranges = dividers.ranges();
+  const int64_t pieces = (size + kPiece - 1) / kPiece;
+  std::unique_ptr<int32_t[]> memory(new (std::nothrow) int32_t[pieces * (ranges + 1)]);
   if (memory == nullptr) return false;
-  int64_t* places = memory.get();
-  // How many are in the ranges up to each.
-  parallel(chunks, [&](int64_t chunk) TANGRAD_AVX512 {
-    const int64_t begin = std::min(size, chunk * length), end = std::min(size, begin + length);
-    for (int range = 0; range + 1 < ranges; ++range) {
-      const __m512i divider = L::all(dividers[range]);
-      int64_t count = 0, i = begin;
-      for (; i + L::kCount <= end; i += L::kCount)
-        count += __builtin_popcount(L::are_less(_mm512_loadu_si512(a + i), divider));
-      for (; i < end; ++i) count += a[i] < dividers[range];
-      places[chunk * ranges + range] = count;
+  // Where the ranges of a piece begin in it.
+  const auto bounds = [&](int64_t piece) { return memory.get() + piece * (ranges + 1); };
+  parallel(pieces, [&](int64_t piece) TANGRAD_AVX512 {
+    const int64_t begin = piece * kPiece, length = std::min(size - begin, kPiece);
+    int32_t* own = bounds(piece);
+    E *to = (dividers.levels % 2 == 0 ? a : b) + begin, *other = (dividers.levels % 2 == 0 ? b : a) + begin;
+    E block[kBlock];
+    Room<E> room{to, to + length};
+    for (int64_t i = 0; i < length; i += kBlock) {
+      const int64_t here = std::min(kBlock, length - i);
+      read(begin + i, begin + i + here, block);
+      room = part_into<false>(room, block, here, dividers.least(ranges / 2));
     }
-    places[chunk * ranges + ranges - 1] = end - begin;
-  });
-  int64_t before = 0;
-  for (int range = ranges - 1; range > 0; --range)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      places[chunk * ranges + range] -= places[chunk * ranges + range - 1];
-  int64_t ends[kMost];
-  for (int range = 0; range < ranges; ++range) {
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-      const int64_t count = places[chunk * ranges + range];
-      places[chunk * ranges + range] = before;
-      before += count;
-    }
-    ends[range] = before;
-  }
-  parallel(chunks, [&](int64_t chunk) TANGRAD_AVX512 {
-    const int64_t begin = std::min(size, chunk * length), end = std::min(size, begin + length);
-    int64_t* own = places + chunk * ranges;
-    for (int64_t i = begin; i < end; i += L::kCount) {
-      const int here = static_cast<int>(std::min<int64_t>(L::kCount, end - i));
-      unsigned left = static_cast<Mask>((1u << here) - 1);
-      const __m512i x = L::loaded(a + i, static_cast<Mask>(left), L::all(0));
-      for (int range = 0; range < ranges; ++range) {
-        const unsigned less = range + 1 < ranges ? L::are_less(x, L::all(dividers[range])) : ~0u;
-        const unsigned taken = left & less;
-        const int count = __builtin_popcount(taken);
-        L::store(b + own[range], static_cast<Mask>((1u << count) - 1), L::packed(static_cast<Mask>(taken), x));
-        own[range] += count;
-        left &= ~taken;
+    own[0] = 0;
+    own[ranges / 2] = room.low - to;
+    own[ranges] = length;
+    for (int step = ranges / 2; step > 1; step /= 2) {
+      for (int range = 0; range < ranges; range += step) {
+        const int32_t first = own[range], middle = range + step / 2;
+        own[middle] = first + part<false>(to + first, other + first, own[range + step] - first, dividers.least(middle));
       }
+      std::swap(to, other);
     }
   });
-  parallel(ranges, [&](int64_t range) {
-    const int64_t first = range == 0 ? 0 : ends[range - 1];
-    sort_quickly(b + first, a + first, ends[range] - first, true, low, high);
+  int64_t starts[Dividers<E>::kMost + 1] = {0};
+  for (int range = 0; range < ranges; ++range) {
+    starts[range + 1] = starts[range];
+    for (int64_t piece = 0; piece < pieces; ++piece) starts[range + 1] += bounds(piece)[range + 1] - bounds(piece)[range];
+  }
+  std::atomic<bool> failed{false};
+  parallel(ranges, [&](int64_t range) TANGRAD_AVX512 {
+    const int64_t first = starts[range], count = starts[range + 1] - first;
+    Room<E> room{a + first, a + starts[range + 1]};
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      const int32_t* own = bounds(piece) + range;
+      room = part_into<false>(room, b + piece * kPiece + own[0], own[1] - own[0], dividers.middle(range));
+    }
+    const int64_t front = room.low - (a + first), behind = count - front;
+    std::unique_ptr<E[]> scratch(new (std::nothrow) E[std::max(front, behind)]);
+    if (scratch == nullptr) return failed.store(true);
+    sort_quickly(a + first, scratch.get(), front, false, 0, 8 * sizeof(E));
+    sort_quickly(room.low, scratch.get(), behind, false, 0, 8 * sizeof(E));
+    done(first, first + count);
   });
-  return true;
+  return !failed.load();
 }
 
 }  // namespace tangrad

@@ -60,9 +60,9 @@ TANGRAD_INLINE Found ranks_here(const typename K::Bits* x, int64_t step, E* a, i
     const auto bits = x[i * step];
     const auto rank = K::rank(bits);
     if constexpr (kPaired)
-      set_with(a[i], rank, i);
+      set_with(a[i - begin], rank, i);
     else
-      set(a[i], rank, i);
+      set(a[i - begin], rank, i);
     if (!kPaired) special |= K::is_special(bits) ? 1 : 0;
     any |= rank;
     all &= rank;
@@ -155,7 +155,6 @@ E* sort_keys(E* a, E* b, int64_t size, int low, int high, bool together) {
 #if defined(TANGRAD_AVX512_BEGIN)
   if constexpr (!std::is_same_v<E, Pair>) {
     if (size >= kQuick && high - low > kFewBits && has_avx512()) {
-      if (together && thread_count() > 1) return sort_quickly_together(a, b, size, low, high) ? a : nullptr;
       sort_quickly(a, b, size, false, low, high);
       return a;
     }
@@ -163,6 +162,39 @@ E* sort_keys(E* a, E* b, int64_t size, int low, int high, bool together) {
 #endif
   if (!together) return sort_here(a, b, size, low, high);
   return sort_parted(a, b, size, low, high) ? a : nullptr;
+}
+
+enum class Outcome { kSorted, kNoMemory, kFewBits };
+
+// A long row by AVX-512 on all threads: pairs are in `a` then, what is sorted alone in `y`. `b` is scratch.
+template <typename K, bool kPaired, typename E>
+Outcome sort_long_row(const typename K::Bits* x, typename K::Bits* y, int64_t step, E* a, E* b, int64_t size) {
+#if defined(TANGRAD_AVX512_BEGIN)
+  if constexpr (!std::is_same_v<E, Pair> && sizeof(typename K::Bits) >= 4) {
+    if (!has_avx512()) return Outcome::kFewBits;
+    Found found;
+    const auto dividers = dividers_of<E>(
+        size, [&](int64_t place, E* to) { found.join(ranks<K, kPaired>(x, step, to, place, place + 1)); });
+    if (found.bits() <= kFewBits) return Outcome::kFewBits;
+    std::atomic<bool> special{false};
+    std::atomic<int64_t> zero{0}, nan{0};
+    const auto read = [&](int64_t begin, int64_t end, E* to) {
+      if (ranks<K, kPaired>(x, step, to, begin, end).special) special.store(true, std::memory_order_relaxed);
+    };
+    const auto done = [&](int64_t begin, int64_t end) {
+      if constexpr (!kPaired) {
+        zero += std::lower_bound(a + begin, a + end, K::kSign) - (a + begin);
+        nan += std::lower_bound(a + begin, a + end, K::kNaN) - (a + begin);
+        give<K>(a, y, step, begin, end);
+      }
+    };
+    if (!sort_quickly_together(a, b, size, dividers, read, done)) return Outcome::kNoMemory;
+    if constexpr (!kPaired)
+      if (special) put_special<K>(x, y, step, size, zero, nan);
+    return Outcome::kSorted;
+  }
+#endif
+  return Outcome::kFewBits;
 }
 
 template <typename K, bool kPaired, typename E>
@@ -174,22 +206,29 @@ bool sort_row(Plan plan, Inputs in, Outputs out, const Rows& rows, int64_t row, 
   const Bits* x = static_cast<const Bits*>(in[0]) + first;
   if constexpr (std::is_same_v<E, Bits>)
     if (a == b) a = static_cast<Bits*>(out[0]) + first;
+  Bits* y = static_cast<Bits*>(out[0]) + first;
+  const Outcome outcome = together ? sort_long_row<K, kPaired>(x, y, step, a, b, size) : Outcome::kFewBits;
+  if (outcome == Outcome::kNoMemory) return false;
+  if (outcome == Outcome::kSorted && !kPaired) return true;
+  E* sorted = a;
   Found found;
-  if (together) {
-    const int64_t pieces = (size + kLittle - 1) / kLittle;
-    std::unique_ptr<Found[]> parts(new (std::nothrow) Found[pieces]);
-    if (parts == nullptr) return false;
-    Found* own = parts.get();
-    parallel(pieces, [=](int64_t i) {
-      own[i] = ranks<K, kPaired>(x, step, a, i * kLittle, std::min(size, (i + 1) * kLittle));
-    });
-    for (int64_t i = 0; i < pieces; ++i) found.join(own[i]);
-  } else {
-    found = ranks<K, kPaired>(x, step, a, 0, size);
+  if (outcome == Outcome::kFewBits) {
+    if (together) {
+      const int64_t pieces = (size + kLittle - 1) / kLittle;
+      std::unique_ptr<Found[]> parts(new (std::nothrow) Found[pieces]);
+      if (parts == nullptr) return false;
+      Found* own = parts.get();
+      parallel(pieces, [=](int64_t i) {
+        own[i] = ranks<K, kPaired>(x, step, a + i * kLittle, i * kLittle, std::min(size, (i + 1) * kLittle));
+      });
+      for (int64_t i = 0; i < pieces; ++i) found.join(own[i]);
+    } else {
+      found = ranks<K, kPaired>(x, step, a, 0, size);
+    }
+    const int high = kLow + found.bits();
+    if (high > kLow) sorted = sort_keys(a, b, size, kLow, high, together);
+    if (sorted == nullptr) return false;
   }
-  const int high = kLow + found.bits();
-  E* sorted = high > kLow ? sort_keys(a, b, size, kLow, high, together && size >= kParted) : a;
-  if (sorted == nullptr) return false;
   if constexpr (kPaired) {
     uint32_t* order = reinterpret_cast<uint32_t*>(sorted == a ? b : a);
     each(together, size, [=](int64_t begin, int64_t end) {
@@ -198,7 +237,6 @@ bool sort_row(Plan plan, Inputs in, Outputs out, const Rows& rows, int64_t row, 
         take_bytes(plan[5 + operand], in[operand], out[operand], first, step, begin, end, order);
     });
   } else {
-    Bits* y = static_cast<Bits*>(out[0]) + first;
     // Before what is sorted may be overwritten.
     const int64_t zero = std::lower_bound(sorted, sorted + size, K::kSign) - sorted;
     const int64_t nan = std::lower_bound(sorted, sorted + size, K::kNaN) - sorted;
