@@ -124,7 +124,27 @@ def test_a_mesh_in_another_order() -> None:
     read = export.deserialize(made.serialize())
     (back,) = read.in_shardings_jax(GRID)
     assert back == NamedSharding(turned, P("x", None))
-    assert_equal(read.call(tangrad.device_put(X, back)), 2 * X)
+    found = read.call(tangrad.device_put(X, back))
+    assert_equal(found, 2 * X)
+    assert found.sharding.is_equivalent_to(back, 2)
+
+
+SHUFFLED = Mesh(np.array(tangrad.devices())[[3, 1, 0, 2, 7, 5, 6, 4]].reshape(4, 2), ("x", "y"))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_run_on_the_mesh_of_their_arguments(name: str) -> None:
+    read = written(name)
+    (sharding,) = read.in_shardings_jax(SHUFFLED)
+    x = tangrad.device_put(X, sharding or NamedSharding(SHUFFLED, P("x")))
+    expected = tangrad.tree.leaves(PROGRAMS[name](X))
+    for call in (read.call, tangrad.jit(read.call), tangrad.jit(lambda a: read.call(a + 0))):
+        found = tangrad.tree.leaves(call(x))
+        for one, other in zip(found, expected, strict=True):
+            assert_equal(one, other, 1e-5)
+        (there,) = read.out_shardings_jax(SHUFFLED)[:1]
+        if ON_XLA and there is not None and name == "stated":  # no part changes its device on the way
+            assert found[0].sharding.is_equivalent_to(there, 2)
 
 
 def test_one_within_another() -> None:

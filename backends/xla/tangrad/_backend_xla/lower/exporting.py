@@ -34,20 +34,21 @@ lower = RuleSet("lower.xla", api=1)
 @lower.rule(call_exported_p)
 def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Exported) -> tuple[IrValue, ...]:
     _check_devices(ctx.module, exported)
-    operands = tuple(_sharded(ctx, operands, ctx.in_avals, exported.in_shardings))
+    symbol, in_types, out_types, order = _taken_in(ctx.module, exported)
+    operands = tuple(_sharded(ctx, operands, ctx.in_avals, exported.in_shardings, order))
     if exported.uses_global_constants and len([one for one in exported.platforms if one != "numpy"]) > 1:
         operands = (_platform(ctx, exported), *operands)
     else:
         for platform in ctx.module.platforms:
             exported.check_platform(platform)
-    symbol, in_types, out_types = _taken_in(ctx.module, exported)
     wanted = [ctx.types[aval] for aval in ctx.out_avals]
     _check_types(exported, "arguments", in_types, [operand.type for operand in operands])
     _check_types(exported, "results", out_types, wanted)
     ctx.module.has_unknown_sizes = True
     callee = {"callee": ir.FlatSymbolRefAttr.get(symbol, ctx.vocabulary.context)}
     call = ctx.ops("func.call", out_types, _as_types(ctx, operands, in_types), callee)
-    return tuple(_sharded(ctx, _as_types(ctx, list(call.results), wanted), ctx.out_avals, exported.out_shardings))
+    results = _as_types(ctx, list(call.results), wanted)
+    return tuple(_sharded(ctx, results, ctx.out_avals, exported.out_shardings, order))
 
 
 def _check_devices(module: Module, exported: Exported) -> None:
@@ -67,14 +68,20 @@ def _check_devices(module: Module, exported: Exported) -> None:
 
 
 def _sharded(
-    ctx: FunctionContext, values: Sequence[IrValue], avals: Sequence[ShapedArray], shardings: Sequence[Any]
+    ctx: FunctionContext,
+    values: Sequence[IrValue],
+    avals: Sequence[ShapedArray],
+    shardings: Sequence[Any],
+    order: Sequence[int],
 ) -> list[IrValue]:
-    """Values, of a program over several devices, with its annotations of how they are sharded."""
+    """Values, of a program over several devices, with its annotations of how they are sharded; `order`: the numbers of
+    the devices here that are its own first, second, …."""
     meshes = ctx.module.meshes
     if meshes is None:
         return list(values)
+    devices = [meshes.layout.devices[number] for number in order]
     return [
-        value if sharding is None else constrained(ctx, value, aval, sharding.on(meshes.layout.devices))
+        value if sharding is None else constrained(ctx, value, aval, sharding.on(devices))
         for value, aval, sharding in zip(values, avals, shardings, strict=True)
     ]
 
@@ -126,8 +133,9 @@ def _platform(ctx: FunctionContext, exported: Exported) -> IrValue:
     return case.result
 
 
-def _taken_in(module: Any, exported: Exported) -> tuple[str, Sequence[IrType], Sequence[IrType]]:
-    """The symbol of a program's entry in this module, and its types; its functions are copied at its first call."""
+def _taken_in(module: Any, exported: Exported) -> tuple[str, Sequence[IrType], Sequence[IrType], Sequence[int]]:
+    """The symbol of a program's entry in this module, its types, and the numbers of its devices here; its functions are
+    copied at its first call."""
     found = module.functions.get(exported)
     if found is None:
         found = module.functions[exported] = _copied(module, exported)
@@ -144,7 +152,29 @@ def _make_callable(targets: Collection[str], platforms: Sequence[str]) -> None:
         jaxlib_calls.make_callable(targets, platform)
 
 
-def _copied(module: Module, exported: Exported) -> tuple[str, Sequence[IrType], Sequence[IrType]]:
+# What counts devices by their numbers, beside meshes.
+_NUMBERED = re.compile(
+    r"sdy\.manual_computation|stablehlo\.(all_\w+|collective_\w+|reduce_scatter|partition_id|replica_id)"
+)
+
+
+def _order(module: Module, exported: Exported, operations: Collection[str], targets: Collection[str]) -> list[int]:
+    """The numbers here of the devices that a program has as its first, second, …: in the order of the mesh that its
+    arguments are on, so that they stay where they are; as here, where it counts on their numbers."""
+    if module.meshes is None:
+        return []
+    layout = module.meshes.layout
+    here = list(range(len(layout.devices)))
+    numbers = layout.numbers(layout.model)
+    counted = "Sharding" in targets or any([_NUMBERED.fullmatch(name) for name in operations])
+    if counted or sorted(numbers) != here or exported.nr_devices != len(here):
+        return here
+    first = next((one for one in (*exported.in_shardings, *exported.out_shardings) if one is not None), None)
+    own = here if first is None or not first.order else first.order
+    return [number for _, number in sorted(zip(own, numbers, strict=True))]
+
+
+def _copied(module: Module, exported: Exported) -> tuple[str, Sequence[IrType], Sequence[IrType], Sequence[int]]:
     words = module.vocabulary
     if module.meshes is not None:
         words.load_sharding_dialect()
@@ -155,10 +185,11 @@ def _copied(module: Module, exported: Exported) -> tuple[str, Sequence[IrType], 
     check_kernels(other, exported.fun_name)
     module.checks_of_sizes.append(partial(check_kernels, name=exported.fun_name))
     _make_callable(found.targets, module.platforms)
+    order = _order(module, exported, found.operations, found.targets)
     meshes = [operation.operation for operation in other.body.operations if operation.operation.name == MESH]
     functions = [operation.operation for operation in other.body.operations if operation.operation.name != MESH]
     if any([name.startswith("sdy.") and name != MESH for name in found.operations]):
-        _take_meshes(module, other, meshes, exported)
+        _take_meshes(module, other, meshes, exported, order)
     names = {}
     for function in functions:
         old = ir.StringAttr(function.attributes["sym_name"]).value
@@ -176,14 +207,26 @@ def _copied(module: Module, exported: Exported) -> tuple[str, Sequence[IrType], 
                 if attribute in copy.attributes:
                     del copy.attributes[attribute]
             types = list(kind.inputs), list(kind.results)
-    return entry, *types
+    return entry, *types, order
 
 
 _AXIS = re.compile(r'"=(\d+)')  # of `#sdy.mesh<["x"=4, "y"=2], device_ids=[...]>`
 _GRID = '#sdy.mesh<["'
+_DEVICES = re.compile(r", device_ids=\[([\d, ]+)\]")
 
 
-def _take_meshes(module: Any, other: IrModule, meshes: Sequence[IrOperation], exported: Exported) -> None:
+def _renumbered(text: str, order: Sequence[int], size: int) -> str:
+    """A mesh of so many devices with their numbers here; one without axes is a single device."""
+    found = _DEVICES.search(text)
+    own = [int(number) for number in found[1].split(",")] if found else range(size)
+    numbers = [order[number] for number in own]
+    stated = "" if text.startswith(_GRID) and numbers == list(range(size)) else f", device_ids={numbers}"
+    return f"{_DEVICES.sub('', text)[:-1]}{stated}>"
+
+
+def _take_meshes(
+    module: Any, other: IrModule, meshes: Sequence[IrOperation], exported: Exported, order: Sequence[int]
+) -> None:
     """Name the meshes of a sharded module as this one does, which declares those that it does not have.
 
     Raises ValueError for shardings in a program that is declared for one device, and for meshes of another size.
@@ -200,6 +243,8 @@ def _take_meshes(module: Any, other: IrModule, meshes: Sequence[IrOperation], ex
                 f"{exported.fun_name} is for {exported.nr_devices} devices, and its mesh {old!r} is of {size}"
             )
         ir.SymbolTable.replace_all_symbol_uses(old, between, other.operation)
+        if list(order) != list(range(exported.nr_devices)):
+            text = _renumbered(text, order, size)
         renamed.append((between, module.meshes.declared(text, old)))
     for between, new in renamed:
         ir.SymbolTable.replace_all_symbol_uses(between, new, other.operation)
