@@ -33,7 +33,7 @@ from tangrad.core import (
 )
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.transformations import call_under, install_trace
-from tangrad.errors import UnexpectedTracerError
+from tangrad.errors import ArgumentError, UnexpectedTracerError
 from tangrad.lax import stop_gradient
 from tangrad.tree_util import register_pytree_node
 
@@ -87,7 +87,7 @@ def trace_for_references() -> References:
     return current if type(current) is References else install_trace(References(current))
 
 
-class ReferenceResultError(TypeError, ValueError):
+class ReferenceResultError(ArgumentError):
     """A reference is among the results of a program, or among what a loop carries."""
 
 

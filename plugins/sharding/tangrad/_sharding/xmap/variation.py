@@ -10,7 +10,7 @@ from tangrad.batching import AxisInfo, BatchTracer, batch_flat
 from tangrad.core import ClosedJaxpr, JaxprEqn, Literal, axes_of_effects, trace_to_jaxpr
 from tangrad.core.caches import JaxprCache, register_cache
 from tangrad.core.tools import sub_jaxprs
-from tangrad.errors import TracerTypeError
+from tangrad.errors import ArgumentError, TracerTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -166,7 +166,7 @@ class ResourceClashError(TracerTypeError):
     """Two axes that one value varies along need the same axis of a mesh, or the same named serial loop."""
 
 
-class UnnamedAxisError(TypeError, ValueError):
+class UnnamedAxisError(ArgumentError):
     """A result varies along an axis that its spec in `out_axes` does not name."""
 
 
