@@ -267,6 +267,20 @@ def test_shardings_of_arguments_and_results() -> None:
 FIRST = SingleDeviceSharding(tangrad.devices()[0])
 
 
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_list_of_shardings_is_of_a_list_or_a_tuple(kind: type) -> None:
+    rows, columns = by("x"), by(None, "y")
+    x = matrix()
+    f = tangrad.jit(lambda x: kind([x, kind([x, x])]), in_shardings=[rows], out_shardings=[columns, rows])
+    found = f(x)
+    assert type(found) is kind and type(found[1]) is kind
+    assert [leaf.sharding for leaf in tangrad.tree.leaves(found)] == [columns, rows, rows]
+    nested = tangrad.jit(lambda x: [x, kind([x, x])], out_shardings=[rows, kind([columns, rows])])
+    assert [leaf.sharding for leaf in tangrad.tree.leaves(nested(x))] == [rows, columns, rows]
+    with pytest.raises(ValueError, match="jit out_shardings must be a tree prefix"):
+        tangrad.jit(lambda x: kind([x, x]), out_shardings=[rows])(x)
+
+
 def test_arguments_and_results_are_trees_of_shardings() -> None:
     rows = by("x")
     f = tangrad.jit(lambda a, b: ({"s": a["u"] + b}, b.sum()), in_shardings=(rows, None))

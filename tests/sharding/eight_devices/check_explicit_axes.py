@@ -272,6 +272,19 @@ def test_one_place_is_enough() -> None:
     assert spec_of(tnp.imag(sharded(*BOTH))) == P("x", "y") == spec_of(tangrad.jit(tnp.imag)(sharded(*BOTH)))
 
 
+@pytest.mark.parametrize(("kind", "whole"), [(AxisType.Explicit, P(None, None)), (AxisType.Auto, P())])
+def test_results_have_an_entry_for_each_dimension_as_their_types(kind: AxisType, whole: P) -> None:
+    """So specs of results compare equal to those of types, also where nothing is cut."""
+    rows = NamedSharding(tangrad.make_mesh((2, 4), ("x", "y"), kind), P("x"))
+    x = tangrad.device_put(matrix(), rows)
+    for f in (lambda x: x.sum(0)[None, :] * 2.0, lambda x: (x.sum() > 0) * tnp.ones((3, 1))):
+        for g in (f, tangrad.jit(f)):
+            assert g(x).sharding == NamedSharding(rows.mesh, whole)
+    if kind is AxisType.Explicit:
+        for result in (x * 2, tangrad.jit(lambda x: x * 2)(x), tangrad.grad(lambda x: (x**2).sum())(x)):
+            assert result.sharding.spec == tangrad.typeof(result).sharding.spec == P("x", None)
+
+
 def test_constraints_along_auto_axes_beside_explicit_ones() -> None:
     """The type keeps what it records; the compiler is bound along the others."""
     mixed = tangrad.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))

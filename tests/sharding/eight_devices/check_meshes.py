@@ -2,6 +2,7 @@
 
 import pickle
 from collections import OrderedDict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,6 +76,20 @@ def test_bad_meshes() -> None:
         Mesh(["cpu"], ("x",))
     with pytest.raises(AttributeError, match="cannot be changed"):
         mesh().devices = devices
+
+
+def test_a_mesh_in_use_has_no_manual_axes() -> None:
+    """They are what maps make of axes within them; a mesh with such would leave nothing for specs to mean."""
+    manual = mesh().update_axis_types({"x": AxisType.Manual})
+    with pytest.raises(ValueError, match=r"set_mesh: the axes \('x',\) of .* are Manual"):
+        tangrad.set_mesh(manual)
+    assert tangrad.sharding.get_mesh().empty
+
+    def within(part: Any) -> Any:
+        with tangrad.set_mesh(tangrad.sharding.get_mesh()):
+            return part * 2
+
+    assert tangrad.shard_map(within, mesh=mesh(), in_specs=P("x"), out_specs=P("x"))(matrix()).shape == (8, 8)
 
 
 def test_partition_specs() -> None:

@@ -185,11 +185,11 @@ class SeveralDevices(Place):
             return aval.placed
         # One along Explicit axes is part of the types of what has it.
         alike = [known for shape, known in self.known if shape == aval.shape and known.type_of(aval) is aval]
-        return alike[0] if alike else self.replicated()
+        return alike[0] if alike else self.replicated(aval.ndim)
 
-    def replicated(self) -> Sharding:
+    def replicated(self, ndim: int) -> Sharding:
         """The sharding of what is replicated on every device."""
-        return self._model.resharded((), self.devices)
+        return self._model.resharded((1,) * ndim, self.devices)
 
 
 def common_place(what: str, arrays: Sequence[Value]) -> Place:
@@ -288,7 +288,8 @@ class ProgramLayout:
             (device,) = model.device_order
             return [device] * len(in_avals), [device] * len(out_avals)
         place = SeveralDevices(agreed_devices(self._name, list(self._claims)), model, self._stated_inputs(in_avals))
-        inputs = [place.replicated() if sharding is None else sharding for sharding in self._inputs]
+        pairs = zip(in_avals, self._inputs, strict=True)
+        inputs = [place.replicated(aval.ndim) if sharding is None else sharding for aval, sharding in pairs]
         pairs = zip(out_avals, self._outputs, strict=True)
         return inputs, [place.sharding_of(aval) if sharding is None else sharding for aval, sharding in pairs]
 

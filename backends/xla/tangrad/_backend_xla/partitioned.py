@@ -64,13 +64,13 @@ class Plan:
         self, options: CompileOptions, aval: ShapedArray, stated: Sharding | None, place: Placement, position: int
     ) -> Placement:
         if stated is None:
-            return place if place.user_sharding is not None else self.replicated()
+            return place if place.user_sharding is not None else self.replicated(aval.ndim)
         check_argument(options.name, position, aval, place.user_sharding, stated)
         return sharded.placement_of(stated)
 
-    def replicated(self) -> Placement:
+    def replicated(self, ndim: int) -> Placement:
         """The placement of what every device has whole."""
-        return sharded.placement_of(self.model.resharded((), self.devices))
+        return sharded.placement_of(self.model.resharded((1,) * ndim, self.devices))
 
     def output(self, aval: ShapedArray, stated: Sharding | None, chosen: object) -> Placement:
         """The placement of a result: as stated, or as the compiler chose."""
@@ -78,7 +78,7 @@ class Plan:
             return sharded.placement_of(stated)
         tiles, order = jaxlib_api.tiling_of(chosen, aval.ndim)
         if not order:
-            return self.replicated()
+            return self.replicated(aval.ndim)
         return sharded.placement_of(self.model.resharded(tiles, [self.devices[number] for number in order]))
 
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 class ShardingTree:
     """A tree of shardings and what stands for them, None where it is left open; hashable, for keys of caches."""
 
-    __slots__ = ("_key", "tree", "what")
+    __slots__ = ("_given", "_key", "tree", "what")
 
     def __init__(self, value: object, what: str) -> None:
         self.what = what
+        self._given = value
         self.tree = tuple(value) if isinstance(value, list) else value
         leaves, structure = tree.flatten(self.tree)
         for leaf in leaves:
@@ -48,7 +49,8 @@ class ShardingTree:
 
     def of_leaves(self, structure: PyTreeDef) -> list[Sharding | None]:
         """The sharding of each leaf of a tree, None where it is left open. Raises ValueError for another structure."""
-        leaves = flatten_axes(self.what, structure, self.tree)
+        is_list = isinstance(self._given, list) and isinstance(structure.unflatten([0] * structure.num_leaves), list)
+        leaves = flatten_axes(self.what, structure, self._given if is_list else self.tree)  # a list is of both
         return [None if leaf is None else as_sharding(leaf, self.what) for leaf in leaves]
 
 

@@ -26,7 +26,7 @@ class set_mesh:  # noqa: N801 - called as a function
     Args:
         mesh: a mesh; None: no mesh.
 
-    Raises TypeError for anything else.
+    Raises TypeError for anything else, ValueError for a mesh with `Manual` axes, as maps within them have.
 
     >>> import tangrad
     >>> from tangrad.sharding import PartitionSpec
@@ -41,6 +41,10 @@ class set_mesh:  # noqa: N801 - called as a function
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is not None and not isinstance(mesh, Mesh):
             raise TypeError(f"set_mesh takes a tangrad.sharding.Mesh or None, got {mesh!r}")
+        if mesh is not None and mesh.manual_axes and not thread.axis_environment:
+            raise ValueError(
+                f"set_mesh: the axes {mesh.manual_axes} of {mesh} are Manual, and no map is over them here"
+            )
         self._mesh = mesh
         self._override = mesh_in_use(mesh)
         self._override.__enter__()

@@ -372,12 +372,12 @@ class NamedSharding(Sharding):
         )
 
     def resharded(self, tiles: Sequence[int], order: Sequence[Device]) -> Sharding:
-        if self._has_parts(tuple(tiles), order):  # axes of size 1 are not lost
-            return self
-        spec = _spec_of(self.mesh, tiles, order)
-        if spec is not None:
-            return NamedSharding(self.mesh, spec, memory_kind=self.other_memory)
-        return GSPMDSharding(self.device_order, hlo_of(self.device_order, tiles, order), memory_kind=self.other_memory)
+        # Where it has the parts already, axes of size 1 are not lost.
+        spec = self.spec if self._has_parts(tuple(tiles), order) else _spec_of(self.mesh, tiles, order)
+        if spec is None:
+            return GSPMDSharding(self.device_order, hlo_of(self.device_order, tiles, order))
+        found = self if spec is self.spec else NamedSharding(self.mesh, spec, memory_kind=self.memory_kind)
+        return found.of_rank(len(tiles)) if self.mesh.explicit_axes else found  # as types have it
 
     def _has_parts(self, tiles: tuple[int, ...], order: Sequence[Device]) -> bool:
         """Whether it cuts arrays of so many dimensions into these parts, on these devices."""
