@@ -91,6 +91,11 @@ class Absent:
     def __iter__(self) -> Iterator[Any]:
         return iter((Absent(f"{self._absent}[]"),)) if self.collecting else self._ask()
 
+    def __add__(self, other: Any) -> Any:
+        return other if self.collecting else self._ask()
+
+    __radd__ = __add__
+
     def __enter__(self) -> NoReturn:
         self._ask()
 
