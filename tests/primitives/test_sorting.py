@@ -1,5 +1,6 @@
 """Sorting and selection: values, derivatives, mapping on both backends; and the messages for bad input."""
 
+import importlib.util
 import re
 
 import numpy as np
@@ -25,6 +26,7 @@ from tests.primitives.support import (
 jax = pytest.importorskip("jax")
 
 ORDERED = ("bool", "int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32")
+X = np.ones((3, 4), np.float32)
 ODD = np.float32([np.nan, 0.0, -0.0, np.copysign(np.nan, -1), 1, -np.inf, np.inf, -0.0, 0.0, -1])
 
 
@@ -176,9 +178,150 @@ def test_nothing_is_sorted():
     agree_everywhere(lambda x: lax.sort((x, x), dimension=0), (empty, empty), empty)
 
 
-# --- bad input --------------------------------------------------------------------------------------------------------
+# --- by digits: large arrays on CPUs, through XLA without compiled kernels --------------------------------------------
 
-X = np.ones((3, 4), np.float32)
+
+@pytest.fixture
+def by_digits(monkeypatch):
+    """Arrays of any size are sorted so; how long rows and arrays are that are else."""
+    if importlib.util.find_spec("tangrad._kernels") is not None:
+        monkeypatch.setattr(importlib.import_module("tangrad._kernels.on_xla_cpu"), "is_here", lambda ctx: False)
+    loops = importlib.import_module("tangrad._backend_xla.lower.sorting_cpu")
+    sizes = loops.LONG, loops.MANY
+    monkeypatch.setattr(loops, "LONG", 1)
+    monkeypatch.setattr(loops, "MANY", 1)
+    return sizes
+
+
+def many_values(dtype, shape):
+    """Arrays of all bit patterns, special values among them; of few values, of one, in order, and in the reverse."""
+    rng, kind = np.random.default_rng(0), np.dtype(narrow(dtype))
+    x = rng.integers(0, 256, (*shape, kind.itemsize), np.uint8).view(np.uint8 if dtype == "bool" else kind)[..., 0]
+    if dtype == "bool":
+        return [x > 127, x > 300]
+    if kind.kind in "iu":
+        ends = np.array([np.iinfo(kind).min, np.iinfo(kind).max], kind)
+        x = np.where(rng.random(shape) < 0.1, rng.choice(ends, shape), x)
+    else:
+        special = np.array([*ODD, 1e-40, -1e-40]).astype(kind)
+        x = np.where(rng.random(shape) < 0.7, rng.choice(special, shape), x)
+    in_order = np.take_along_axis(x, stable_order(x, -1), -1)
+    few = (np.arange(x.size) % 3).reshape(shape).astype(kind)
+    return [x, few, np.full(shape, x.flat[0]), in_order, in_order[..., ::-1].copy()]
+
+
+def stable_order(x, axis):
+    with np.errstate(invalid="ignore"):
+        return np.argsort(x if x.dtype.kind in "biu" else x.astype(np.float64), axis, kind="stable")
+
+
+SHAPES = (((1003,), 0), ((2, 30, 3), 1), ((3, 257), 1), ((1,), 0), ((40, 6), 0))
+NUMBERS = ("float32", *[name for name in ORDERED if name != "float32"], "int16", "uint16", "int64", "uint64", "float64")
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_all_values_of_all_types_are_sorted_by_digits(dtype, by_digits):
+    """To the bit as NumPy's stable order has them, but for what NaN carry beside their sign."""
+    first = NUMBERS.index(dtype)
+    for shape, axis in SHAPES[first % 2 :: 3] if first else SHAPES:
+        sizes = [-1 if i == axis else 1 for i in range(len(shape))]
+        places = np.broadcast_to(np.arange(shape[axis], dtype=np.int32).reshape(sizes), shape).copy()
+        with tangrad.enable_x64(True), backend_setting("xla"):
+            program = tangrad.jit(lambda x, i, axis=axis: (lax.sort(x, axis), *lax.sort((x, i), dimension=axis)))
+            for x in many_values(dtype, shape):
+                order = stable_order(x, axis)
+                expected = np.take_along_axis(x, order, axis)
+                alone, keys, found = program(x, places)
+                assert_same(found, order.astype(np.int32))
+                assert keys.to_numpy().tobytes() == expected.tobytes()  # they are moved
+                numbers = alone.to_numpy()
+                if x.dtype.kind not in "biu":
+                    assert list(np.signbit(numbers).flat) == list(np.signbit(expected).flat)
+                    numbers = np.where(np.isnan(numbers), expected, numbers)
+                assert numbers.dtype == x.dtype and numbers.tobytes() == expected.tobytes()
+
+
+def test_several_keys_and_what_goes_along_are_sorted_by_digits(by_digits):
+    k, x, v = draw("int32", 500) % 3, np.round(draw("float32", 500, seed=1)), draw("int16", 500, seed=2)
+    where = np.arange(500, dtype=np.int32)
+    with backend_setting("xla"):
+        found = tangrad.jit(lambda *xs: lax.sort(xs, num_keys=3))(k, x, v, where)
+    order = np.lexsort((v, x, k))
+    assert_same(found, (k[order], x[order], v[order], where[order]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_sorting_by_digits_leaves_its_operands_alone(dtype, by_digits):
+    """Its loops write to the array of the numbers, which is here the operand itself."""
+    x = (np.arange(1024, dtype=dtype) * 5) ** 2
+
+    def uses(x):
+        y = x + x
+        z = y[::-1]
+        return lax.sort(x), x, lax.sort(y), lax.sort((y, z)), y + 1, z, lax.sort(lax.sort(z) - y)
+
+    with tangrad.enable_x64(True), backend_setting("xla"):
+        found = tangrad.jit(uses)(x)
+    y = x + x
+    z, order = y[::-1], np.argsort(y, kind="stable")
+    expected = np.sort(x), x, np.sort(y), (y[order], z[order]), y + np.ones_like(y), z, np.sort(np.sort(z) - y)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_same(ours, theirs)
+
+
+def test_what_is_made_of_sorting_goes_by_digits(by_digits):
+    x = np.round(draw("float32", 6, 300) * 20)
+
+    def made(api):
+        def function(x):
+            flat = api.numpy.ravel(x)
+            many = api.numpy.argsort(x, descending=True), api.numpy.median(x, 1), api.numpy.percentile(x, 30.0, 0)
+            more = api.numpy.unique(flat, size=50), api.numpy.lexsort((flat, flat % 3)), api.lax.top_k(x, 200)[0]
+            mapped = api.vmap(api.numpy.argsort, 1, 1)(x), api.lax.fori_loop(0, 2, lambda i, x: api.lax.sort(x) + i, x)
+            slope = api.grad(lambda x: (api.lax.sort(x) * api.numpy.arange(300.0)).sum())(x)
+            return *many, *more, *mapped, slope
+
+        return function
+
+    expected = jax.jit(made(jax))(x)
+    with backend_setting("xla"):
+        program = tangrad.jit(made(tangrad))
+        assert "small_call" in program.lower(x).as_text()
+        for ours, theirs in zip(program(x), expected, strict=True):
+            np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-6)
+
+
+def test_programs_that_go_elsewhere_and_small_arrays_are_sorted_by_xla(by_digits, monkeypatch):
+    with backend_setting("xla"):
+        function = tangrad.jit(lax.sort)
+        assert "small_call" in function.lower(X[0]).as_text()
+        exported = tangrad.export.export(function)(X[0]).mlir_module()
+        assert "stablehlo.sort" in exported and "small_call" not in exported
+        loops, (long, many) = importlib.import_module("tangrad._backend_xla.lower.sorting_cpu"), by_digits
+        monkeypatch.setattr(loops, "LONG", long)
+        monkeypatch.setattr(loops, "MANY", many)
+        for shape, is_large in (
+            ((many,), True),
+            ((many - 1,), False),
+            ((many // long, long), True),
+            ((many // long + 1, long - 1), False),
+        ):
+            text = tangrad.jit(lambda x: lax.sort(x, 0 if x.ndim == 1 else 1)).lower(np.ones(shape, np.int32)).as_text()
+            assert ("small_call" in text) is is_large
+        sizes = tangrad.export.symbolic_shape("n")
+        text = tangrad.export.export(function)(tangrad.ShapeDtypeStruct(sizes, np.int32)).mlir_module()
+        assert "small_call" not in text
+
+
+def test_sorting_by_digits_takes_the_memory_of_words_in_two_places(by_digits):
+    x, size = np.ones(200_000, np.float32), 200_000 * 4
+    with backend_setting("xla"):
+        for function, most in ((lax.sort, 1.1), (lambda x: tangrad.numpy.argsort(x), 4.1)):
+            analysis = tangrad.jit(function).lower(x).compile().memory_analysis()
+            assert analysis.temp_size_in_bytes < most * size + 100_000
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
     from tangrad._backend_xla.lowering import FunctionContext
-    from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrValue
+    from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrType, IrValue
     from tangrad.core import Effect
     from tangrad.typing import Dimensions, DType
 
@@ -460,3 +460,34 @@ def loop(
     outs: State = list(loop.results)
     ctx.tokens.update(zip(effects, outs, strict=False))
     return outs[count:]
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+KEPT = '{inlineable = "false"}'  # XLA's inliner leaves such calls
+
+
+def call_built(
+    ctx: FunctionContext,
+    build: Callable[..., Sequence[IrValue]],
+    operands: Sequence[IrValue],
+    out_types: Sequence[IrType],
+    hints: str,
+    key: Hashable = None,
+) -> State:
+    """Call a function that `build` fills, given its context and its arguments; with a key, once in a module."""
+    module, words = ctx.module, ctx.vocabulary
+    symbol = None if key is None else module.functions.get(key)
+    if symbol is None:
+        types = [operand.type for operand in operands]
+        symbol, function = module.add_function(build.__name__, types, out_types, {})
+        block = words.ir.Block.create_at_start(function.regions[0], types, [words.unknown] * len(types))
+        inner = type(ctx)(module, words.ir.InsertionPoint(block), ctx.location, ctx.prefix, {}, {})
+        inner.give(build(inner, *block.arguments), "func.return")
+        if key is not None:
+            module.functions[key] = symbol
+    attributes = {
+        "callee": words.ir.FlatSymbolRefAttr.get(symbol, words.context),
+        "mhlo.frontend_attributes": words.parsed(hints),
+    }
+    return list(ctx.ops("func.call", out_types, operands, attributes).results)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 INT32 = dtypes.as_dtype("int32")
-_ONE_FUNCTION = '{inlineable = "false", xla_cpu_small_call = "true"}'  # XLA compiles such a call with its loops as one
+ONE_FUNCTION = '{inlineable = "false", xla_cpu_small_call = "true"}'  # XLA compiles such a call with its loops as one
 
 
 # --- calls ---------------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def call_as_one(
     if program is None:
         program = programs[key] = trace_to_closed_jaxpr(function, in_avals, name)
     ctx.module.looping_calls += 1
-    return ctx.call(program, operands, name, ctx.vocabulary.parsed(_ONE_FUNCTION))
+    return ctx.call(program, operands, name, ctx.vocabulary.parsed(ONE_FUNCTION))
 
 
 # --- what loops consist of -------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tangrad._backend_xla.helpers import KEPT
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, RuleSet, ShapedArray, dtypes
 from tangrad.core.tools import sub_jaxprs
 from tangrad.extend.jit import region_p
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.mlir import IrValue
 
 
-_KEPT = '{inlineable = "false"}'  # XLA's inliner leaves such calls
-
 lower = RuleSet("lower.xla", api=1)
 
 
@@ -32,7 +31,7 @@ lower = RuleSet("lower.xla", api=1)
 def _region(ctx: FunctionContext, *operands: IrValue, jaxpr: ClosedJaxpr, name: str) -> tuple[IrValue, ...]:
     kept = ctx.module.keeps_calls and not _hands_on(jaxpr)
     ctx.module.kept_calls += kept
-    return tuple(ctx.call(jaxpr, operands, name, ctx.vocabulary.parsed(_KEPT) if kept else None))
+    return tuple(ctx.call(jaxpr, operands, name, ctx.vocabulary.parsed(KEPT) if kept else None))
 
 
 # What a value is known to be, in the order in which it spoils what is made of it:

@@ -10,7 +10,19 @@ import numpy as np
 
 from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.helpers import State, compare, loop, part, physical_aval, reshape, scalar, select, transpose
-from tangrad.core import Primitive, RuleSet, ShapedArray, decomposition_jaxpr, dtypes, literal, trace_to_closed_jaxpr
+from tangrad._backend_xla.lower.loops_cpu import convert, may_loop
+from tangrad._backend_xla.lower.sorting_cpu import (
+    bits_of,
+    float_ranks,
+    full_like,
+    goes_by_digits,
+    mirrored,
+    number_like,
+    shift,
+    sort_by_digits,
+    take,
+)
+from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr, dtypes, trace_to_closed_jaxpr
 from tangrad.core.arguments import is_symbolic
 from tangrad.extend import lax
 from tangrad.extend.lax import (
@@ -28,7 +40,7 @@ if TYPE_CHECKING:
 
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
-    from tangrad.core import Array, Literal
+    from tangrad.core import Array
     from tangrad.typing import DType, Value
 
 
@@ -233,12 +245,12 @@ def _top_k_of_singles(x: Value, k: int, axis: int) -> tuple[Value, Value]:
         return top_k_p.bind(x, k=k, axis=axis)
     single = dtypes.as_dtype(SINGLE)
     if dtype.kind not in "bui":
-        values, positions = top_k_p.bind(_convert(x, single), k=k, axis=axis)
-        return _convert(values, dtype), positions
-    ranks = _convert(_integer_ranks(x) if dtypes.bit_width(dtype) == HALF else x, POSITION)
-    singles = lax.bitcast_convert_type_p.bind(_mirrored(ranks), new_dtype=single)
+        values, positions = top_k_p.bind(convert(x, single), k=k, axis=axis)
+        return convert(values, dtype), positions
+    ranks = convert(_integer_ranks(x) if dtypes.bit_width(dtype) == HALF else x, POSITION)
+    singles = lax.bitcast_convert_type_p.bind(mirrored(ranks), new_dtype=single)
     positions = top_k_p.bind(singles, k=k, axis=axis)[1]
-    return _take(x, positions, axis), positions
+    return take(x, positions, axis), positions
 
 
 def _top_k_of_blocks(x: Value, k: int, axis: int) -> tuple[Value, Value]:
@@ -255,7 +267,7 @@ def _top_k_of_blocks(x: Value, k: int, axis: int) -> tuple[Value, Value]:
     greatest = lax.reduce_max_p.bind(_halved(_total_ranks(blocks), 3), axes=(2,))
     chosen = sort_p.bind(_top_k_of_singles(greatest, k, 1)[1], dimension=1, is_stable=True, num_keys=1)[0]
     found = lax.reshape(_take_blocks(blocks, chosen), (rows, k * block))
-    firsts = lax.mul_p.bind(chosen, _full(chosen, block))
+    firsts = lax.mul_p.bind(chosen, full_like(chosen, block))
     places = lax.add_p.bind(
         lax.broadcast_in_dim_p.bind(firsts, shape=(rows, k, block), broadcast_dimensions=(0, 1)),
         lax.iota_p.bind(dtype=POSITION, shape=(rows, k, block), dimension=2),
@@ -265,10 +277,10 @@ def _top_k_of_blocks(x: Value, k: int, axis: int) -> tuple[Value, Value]:
         rest = size - count * block
         found = lax.concatenate_p.bind(found, _columns(x, count * block, size), dimension=1)
         behind = lax.iota_p.bind(dtype=POSITION, shape=(rows, rest), dimension=1)
-        behind = lax.add_p.bind(behind, _full(behind, count * block))
+        behind = lax.add_p.bind(behind, full_like(behind, count * block))
         places = lax.concatenate_p.bind(places, behind, dimension=1)
     values, at = _top_k_of_singles(found, k, 1)
-    results = [lax.reshape(part, (*[shape[i] for i in order[:-1]], k)) for part in (values, _take(places, at, 1))]
+    results = [lax.reshape(part, (*[shape[i] for i in order[:-1]], k)) for part in (values, take(places, at, 1))]
     if axis != last:
         results = [lax.transpose_p.bind(part, permutation=tuple(order)) for part in results]
     return results[0], results[1]
@@ -292,7 +304,7 @@ def _columns(x: Value, start: int, limit: int) -> Array:
 
 def _total_ranks(x: Value) -> Value:
     """Integers in the order of the elements; of floats in that of their bits, as XLA searches them."""
-    return x if x.aval.dtype.kind in "bui" else _mirrored(_bits(x))
+    return x if x.aval.dtype.kind in "bui" else mirrored(bits_of(x))
 
 
 def _take_blocks(blocks: Value, chosen: Value) -> Array:
@@ -328,6 +340,8 @@ def _sort(
     ctx: FunctionContext, *operands: IrValue, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[IrValue, ...]:
     avals = [aval.strip_weak_type() for aval in ctx.in_avals]
+    if may_loop(ctx.module) and goes_by_digits(avals, dimension, num_keys):
+        return sort_by_digits(ctx, operands, avals, dimension, num_keys)
     if num_keys == 1 and ctx.module.meshes is None and _is_worth_it(avals, dimension):
         sort_packed = _sort_alone if len(avals) == 1 else _sort_together
         program = trace_to_closed_jaxpr(lambda *xs: sort_packed(xs, dimension), avals, "sort")
@@ -350,31 +364,31 @@ def _is_worth_it(avals: Sequence[ShapedArray], dimension: int) -> bool:
 def _sort_alone(xs: Sequence[Value], dimension: int) -> tuple[Array]:
     """One array of floats. The lowest bit of a word has the sign of its element, which zeros lack in the key."""
     (x,) = xs
-    bits = _bits(x)
+    bits = bits_of(x)
     last = dtypes.bit_width(bits.aval.dtype) - 1
-    sign = _convert(_shift(lax.shift_right_logical_p, bits, last), WORD)
-    place = lax.or_p.bind(_shift(lax.shift_left_p, _positions(x.aval.shape, dimension), 1), sign)
-    words = _sorted_words(_float_ranks(bits, x.aval.dtype), place, dimension)
-    ranks = _convert(_shift(lax.shift_right_arithmetic_p, words, HALF), bits.aval.dtype)
-    signs = _convert(lax.and_p.bind(words, _number(words, 1)), bits.aval.dtype)
-    found = lax.or_p.bind(_mirrored(ranks), _shift(lax.shift_left_p, signs, last))
+    sign = convert(shift(lax.shift_right_logical_p, bits, last), WORD)
+    place = lax.or_p.bind(shift(lax.shift_left_p, _positions(x.aval.shape, dimension), 1), sign)
+    words = _sorted_words(float_ranks(bits, x.aval.dtype), place, dimension)
+    ranks = convert(shift(lax.shift_right_arithmetic_p, words, HALF), bits.aval.dtype)
+    signs = convert(lax.and_p.bind(words, number_like(words, 1)), bits.aval.dtype)
+    found = lax.or_p.bind(mirrored(ranks), shift(lax.shift_left_p, signs, last))
     return (lax.bitcast_convert_type_p.bind(found, new_dtype=x.aval.dtype),)
 
 
 def _sort_together(xs: Sequence[Value], dimension: int) -> tuple[Value, ...]:
     """Several arrays, by the first one."""
     key = xs[0]
-    ranks = _float_ranks(_bits(key), key.aval.dtype) if key.aval.dtype.kind not in "bui" else _integer_ranks(key)
+    ranks = float_ranks(bits_of(key), key.aval.dtype) if key.aval.dtype.kind not in "bui" else _integer_ranks(key)
     words = _sorted_words(ranks, _positions(key.aval.shape, dimension), dimension)
-    order = _convert(lax.and_p.bind(words, _number(words, (1 << HALF) - 1)), POSITION)
-    return tuple([_take(x, order, dimension) for x in xs])
+    order = convert(lax.and_p.bind(words, number_like(words, (1 << HALF) - 1)), POSITION)
+    return tuple([take(x, order, dimension) for x in xs])
 
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
 def _sorted_words(ranks: Value, places: Value, dimension: int) -> Array:
-    words = lax.or_p.bind(_shift(lax.shift_left_p, _convert(ranks, WORD), HALF), places)
+    words = lax.or_p.bind(shift(lax.shift_left_p, convert(ranks, WORD), HALF), places)
     return sort_p.bind(words, dimension=dimension, is_stable=True, num_keys=1)[0]  # stable, which is the faster way
 
 
@@ -384,70 +398,9 @@ def _positions(shape: tuple[int, ...], dimension: int) -> Array:
 
 def _integer_ranks(x: Value) -> Value:
     """Signed words in the order of integers of half a word."""
-    wide = _convert(x, WORD)
-    return lax.sub_p.bind(wide, _number(wide, 1 << (HALF - 1))) if dtypes.dtype_name(x.aval.dtype) == "uint32" else wide
-
-
-def _bits(x: Value) -> Array:
-    width = dtypes.bit_width(x.aval.dtype)
-    return lax.bitcast_convert_type_p.bind(x, new_dtype=dtypes.as_dtype(f"int{width}"))
-
-
-def _float_ranks(bits: Value, dtype: np.dtype) -> Array:
-    """Integers in the order of floats, of their bits: one for both zeros, and one for all NaN, the greatest."""
-    size = lax.and_p.bind(bits, _number(bits, _greatest(bits)))
-    infinity, nan = [
-        _number(bits, int(np.asarray(value, dtype).view(f"int{dtypes.bit_width(dtype)}")) & _greatest(bits))
-        for value in (np.inf, np.nan)
-    ]
-    ranks = lax.select_n_p.bind(lax.eq_p.bind(size, _number(bits, 0)), _mirrored(bits), _full(bits, 0))
-    return lax.select_n_p.bind(lax.gt_p.bind(size, infinity), ranks, _like(bits, nan))
-
-
-def _mirrored(bits: Value) -> Array:
-    """Bits of floats as integers in their order, and back: below zero all but the sign are inverted."""
-    last = dtypes.bit_width(bits.aval.dtype) - 1
-    below = _shift(lax.shift_right_arithmetic_p, bits, last)
-    return lax.xor_p.bind(bits, lax.and_p.bind(below, _number(bits, _greatest(bits))))
-
-
-def _greatest(bits: Value) -> int:
-    return (1 << (dtypes.bit_width(bits.aval.dtype) - 1)) - 1
-
-
-def _number(x: Value, value: int) -> Literal:
-    return literal(value, x.aval.dtype)
-
-
-def _full(x: Value, value: int) -> Array:
-    return _like(x, _number(x, value))
-
-
-def _like(x: Value, value: object) -> Array:
-    return lax.broadcast_in_dim_p.bind(value, shape=x.aval.shape, broadcast_dimensions=())
-
-
-def _shift(primitive: Primitive, x: Value, by: int) -> Array:
-    return primitive.bind(x, _number(x, by))
-
-
-def _convert(x: Value, dtype: DType) -> Value:
-    return x if x.aval.dtype == dtype else lax.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
-
-
-def _take(x: Value, order: Value, dimension: int) -> Array:
-    """The elements in an order of their own for each row."""
-    rows = tuple([axis for axis in range(x.aval.ndim) if axis != dimension])
-    index = lax.broadcast_in_dim_p.bind(
-        order, shape=(*order.aval.shape, 1), broadcast_dimensions=tuple(range(order.aval.ndim))
-    )
-    return gather_p.bind(
-        x,
-        index,
-        dimension_numbers=GatherDimensionNumbers((), (dimension,), (dimension,), rows, rows),
-        slice_sizes=(1,) * x.aval.ndim,
-        indices_are_sorted=False,
-        unique_indices=True,
-        mode=GatherScatterMode.PROMISE_IN_BOUNDS,
-        fill_value=None,
+    wide = convert(x, WORD)
+    return (
+        lax.sub_p.bind(wide, number_like(wide, 1 << (HALF - 1)))
+        if dtypes.dtype_name(x.aval.dtype) == "uint32"
+        else wide
     )
