@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
     from tangrad._backend_xla.lowering import FunctionContext
+    from tangrad._backend_xla.manual import MappedAxes
     from tangrad._backend_xla.mlir import IrAttribute, IrOperation, IrType, IrValue
     from tangrad.core import Effect
     from tangrad.typing import Dimensions, DType
@@ -167,7 +168,7 @@ def same_type(ctx: FunctionContext, name: str, *operands: IrValue) -> IrValue:
     return ctx.op(name, operands[0].type, operands)
 
 
-def index_of_partition(ctx: FunctionContext, manual: Any, names: Sequence[Hashable]) -> IrValue:
+def index_of_partition(ctx: FunctionContext, manual: MappedAxes, names: Sequence[Hashable]) -> IrValue:
     """The place of the device along mapped axes, the first varying slowest, as a scalar of int32."""
     words = ctx.vocabulary
     number = ctx.op(manual.number, ctx.types[ShapedArray((), np.dtype(np.uint32))], ())

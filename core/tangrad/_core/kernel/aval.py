@@ -229,7 +229,7 @@ def _inherited_handler(kind: type) -> Callable[..., ShapedArray] | None:
     return next((_handlers[base] for base in kind.__mro__ if base in _handlers), None)
 
 
-def typeof(x: Any) -> Any:
+def typeof(x: Any) -> ShapedArray:
     """The type of an array, as `get_aval` gives it, or of what stands for one, such as a `ShapeDtypeStruct`."""
     return x.represented_aval if hasattr(type(x), "represented_aval") else get_aval(x)
 

@@ -124,7 +124,7 @@ def _(
     effect = next(effect for effect in effects if effect.ordered) if ordered else None
     program = HostProgram(callback, in_avals, out_avals, host_array)
 
-    def call(where: Any, values: Sequence[IrValue]) -> list[IrValue]:
+    def call(where: FunctionContext, values: Sequence[IrValue]) -> list[IrValue]:
         return emit_host_call(where, program, values, in_avals, out_avals, effect=effect, has_side_effect=bool(effects))
 
     manual: Any = ctx.module.manual
