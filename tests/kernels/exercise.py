@@ -170,6 +170,10 @@ def rows(call):
         found = [np.empty(sizes[kind], name) for kind in results]
         plan = [number, height, width, 4, 4, len(results), len(code) + 1, *kinds, *itertools.chain(*code, last)]
         call("rows", plan, operands, found)
+        places = np.arange(-2, height - 2, dtype="int32") * 3 % (width + 4) - 2
+        for z, of_row in ((1, draw((height,), name, 4)), (3, operands[2])):  # some are no columns
+            plan = [number, height, width, 2, 0, 1, 1, 1, z, 0, 20, 2, 0, 1, 0]
+            call("rows", plan, [places, of_row], [np.empty((height, width), name)])
         masks = draw((height, width), name, 2) > 0.5, draw((width,), name, 3) > 0.5
         for mask, x, z in itertools.product(range(2), (2, 3), (2, 3)):  # selected of all elements, or of a number
             plan = [number, height, width, 4, 0, 1, 1, 0, 2, 0, 3, 0, 19, 4, mask, x, z]

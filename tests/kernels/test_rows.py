@@ -34,6 +34,14 @@ def log_softmax_gradient(x, scale, shift):
     return tangrad.grad(lambda x: np.sum(tangrad.nn.log_softmax(x * scale + shift) ** 2))(x)
 
 
+def picked_gradient(x, scale, shift):
+    """Of one element of each row, of which some rows have none: their places are beyond its ends."""
+    count, columns = x.size // x.shape[-1], x.shape[-1]
+    places = (numpy.arange(count, dtype="int32") * 7 % (columns + 5) - 2 - columns // 2).reshape(*x.shape[:-1], 1)
+    pick = lambda *given: np.take_along_axis(tangrad.nn.log_softmax(norm(*given)), places, -1)
+    return tangrad.grad(lambda *given: np.nansum(pick(*given) ** 2), (0, 1, 2))(x, scale, shift)
+
+
 def functions(x, scale, shift):
     """All operations, several results, numbers of rows that are used in two shapes, steps on the way of other kinds."""
     y = np.tanh(np.exp(-np.maximum(x, scale)) / (1 + np.minimum(x, shift) ** 2))
@@ -58,7 +66,7 @@ def residual(x, scale, shift):
     return y, norm(centred, scale, shift) + x, mean, wide, (centred**3).sum(-1)[..., None], x.sum(-1).max(0)
 
 
-FUNCTIONS = [norm, norm_gradient, batch_norm, log_softmax_gradient, functions, residual]
+FUNCTIONS = [norm, norm_gradient, batch_norm, log_softmax_gradient, picked_gradient, functions, residual]
 SHAPES = [(4096, 16), (513, 67), (40, 31, 33), (2, 20_001), (200, 200), (1, 40_000), (3000, 300)]
 
 
@@ -186,6 +194,30 @@ def test_operands_stay_and_results_are_apart(kernels):
             for left, right in zip(first, again, strict=True):
                 assert numpy.array_equal(left, right)
         assert numpy.array_equal(given[0], x)
+
+
+@pytest.mark.parametrize("backend_name", ["numpy", "xla"])
+def test_gradients_of_what_is_picked_are_of_the_call(kernels, backend_name):
+    """Where each row has one place, of `int32`, and what has none is dropped."""
+    x = draw((600, 128), "float32")
+
+    def scatters(pick, places):
+        loss = lambda x: np.sum(pick(tangrad.nn.log_softmax(x), places))
+        with tangrad.enable_x64(True), kernels():
+            closed = tangrad.make_jaxpr(tangrad.grad(loss))(x)
+            found = with_calls(closed, backend_name)
+        assert "tangrad.rows" in str(found)
+        return [eqn.primitive.name for eqn in found.eqns].count("scatter_add")
+
+    pick = lambda x, places: np.take_along_axis(x, places, 1)
+    one = numpy.arange(600, dtype="int32")[:, None] % 128
+    assert scatters(pick, one) == 0
+    begun = scatters(lambda x, places: pick(x, places) ** 2, one)  # a group with one sum, which does not pay on XLA
+    assert begun == (backend_name == "xla")
+    assert scatters(pick, one.astype("int64")) == 1
+    assert scatters(pick, numpy.repeat(one, 2, 1)) == 1
+    assert scatters(lambda x, places: np.take_along_axis(x, places, 1, mode="clip"), one) == 1
+    assert scatters(lambda x, places: np.take_along_axis(x, places.reshape(1, 600)[:, :128], 0), one) == 1
 
 
 def test_few_elements_are_numpys(kernels):
@@ -358,12 +390,13 @@ def root_norm_gradient(x, scale, shift):
     return tangrad.grad(lambda *given: np.sum(norm(*given) ** 2), (0, 1))(x, scale)
 
 
+BLOCK_FUNCTIONS = [norm_gradient, root_norm_gradient, log_softmax_gradient, picked_gradient, functions, residual]
 BLOCK_SHAPES = [(513, 67), (40, 31, 65), (362, 181), (523, 300), (3, 40_000), (2, 5000)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", BLOCK_SHAPES)
-@pytest.mark.parametrize("function", [norm_gradient, root_norm_gradient, log_softmax_gradient, functions, residual])
+@pytest.mark.parametrize("function", BLOCK_FUNCTIONS)
 def test_in_blocks_as_without(in_blocks, function, shape, dtype):
     loops = 1 if function in (norm_gradient, root_norm_gradient) else None
     both = in_blocks(function, *arguments(shape, dtype), loops=loops)

@@ -9,7 +9,8 @@
 // Temporary arrays have a number for each element or each row. No instruction writes what it reads. Sums of columns are
 // results, which no instruction reads. Softmax is of F32. What is multiplied and added, x z + w, and what is multiplied
 // and summed, has an x, and for sums a z, with a number for each element or each column. What is selected, z where x is
-// not 0 and else w, has an operand x of bytes, one for each element or each column.
+// not 0 and else w, has an operand x of bytes, one for each element or each column. What is placed, z at the column x of
+// each row and else 0, has an operand x of I32, one for each row; those that are no columns have no place.
 //
 // Blocks, and parts of the rows whose columns are added up by themselves, depend on the shape alone.
 
@@ -27,7 +28,7 @@ namespace {
 enum Kind : int64_t { kAll, kOfRow, kOfColumn, kOne };
 enum Operation : int64_t {
   kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kNegate, kRoot, kExp, kTanh, kRowSum, kRowMaximum, kColumnSum,
-  kLog, kInverseRoot, kSoftmax, kRowProduct, kColumnProduct, kMultiplyAdd, kSelect
+  kLog, kInverseRoot, kSoftmax, kRowProduct, kColumnProduct, kMultiplyAdd, kSelect, kPlace
 };
 
 constexpr int64_t kBlock = 2048;   // elements of a temporary array, or one row
@@ -262,6 +263,7 @@ class Program {
   void execute(const int64_t* code, int64_t row, int64_t height, T* memory, int64_t room, T* columns, T* totals) {
     const int64_t operation = code[0];
     if (operation == kSelect) return choose(code, row, height, memory, room);
+    if (operation == kPlace) return put(code, row, height, memory, room);
     const Place<T> x = place(code[2], row, memory, room);
     const Place<T> z = place(code[3], row, memory, room);
     if (operation == kColumnSum || operation == kColumnProduct)
@@ -305,6 +307,14 @@ class Program {
     for (int64_t i = 0; i < height; ++i)
       select(mask + (row + i) * step, z.data + i * z.row, z.element, w.data + i * w.row, w.element, y.data + i * y.row,
              shape_.columns);
+  }
+
+  void put(const int64_t* code, int64_t row, int64_t height, T* memory, int64_t room) const {
+    const int32_t* columns = static_cast<const int32_t*>(in_[code[2]]) + row;
+    const Place<T> z = place(code[3], row, memory, room), y = place(code[1], row, memory, room);
+    std::fill_n(y.data, height * shape_.columns, T(0));
+    for (int64_t i = 0; i < height; ++i)
+      if (columns[i] >= 0 && columns[i] < shape_.columns) y.data[i * y.row + columns[i]] = T(0) + z.data[i * z.row];
   }
 
   // Of a block, or of two multiplied, onto the total of a part: directly where that is of few rows.

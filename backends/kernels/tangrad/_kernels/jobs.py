@@ -288,6 +288,7 @@ ROW_SUM, ROW_MAXIMUM, COLUMN_SUM, SOFTMAX = 10, 11, 12, 15
 # Of what is multiplied, sums, and sums with something else.
 ROW_PRODUCT, COLUMN_PRODUCT, MULTIPLY_ADD = 16, 17, 18
 SELECT = 19  # by a mask of bytes, what it has where that is one, and where not
+PLACE = 20  # of a row: zeros, and a number at one place, or at none
 REDUCTIONS = {"reductions.reduce_sum": ROW_SUM, "reductions.reduce_max": ROW_MAXIMUM}
 
 

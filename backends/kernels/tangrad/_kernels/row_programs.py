@@ -28,6 +28,7 @@ from tangrad._kernels.jobs import (
     OF_ROW,
     ONE,
     OPERATIONS,
+    PLACE,
     REDUCTIONS,
     ROW_MAXIMUM,
     ROW_SUM,
@@ -39,6 +40,7 @@ from tangrad._kernels.jobs import (
 )
 from tangrad.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, ShapedArray, Var
 from tangrad.extend.custom_rules import Attributes, composite_p
+from tangrad.extend.lax import GatherScatterMode, ScatterDimensionNumbers
 
 if TYPE_CHECKING:
     from tangrad.typing import Atom, DType
@@ -48,6 +50,7 @@ ROWS, BLOCKS = "tangrad.rows", "tangrad.row_blocks"  # composites: calls of the 
 # What gives its operand, or its elements in another shape, and the parameter that has the places of its dimensions.
 SAME = frozenset({"structure.stop_gradient", "structure.reshape", "structure.squeeze"})
 SPREADING = {"structure.broadcast_in_dim": "broadcast_dimensions", "batching.broadcast_axis": "positions"}
+PLACING = "indexing.scatter_add"
 ONE_KEY = (1.0).hex()  # numbers in the program are known by their text
 LONGEST = 1 << 16  # columns
 MOST, MOST_OPERANDS = 250, 60  # instructions of a group; operands, and results
@@ -100,6 +103,8 @@ class Group(Collection):
             made = self._reduction(REDUCTIONS[name], eqn, result)
         elif name == "activations.softmax":
             made = self._softmax(eqn, result)
+        elif name == PLACING:
+            made = self._placed(eqn, result)
         else:
             made = self._same(eqn, result)
         if made:
@@ -241,6 +246,27 @@ class Group(Collection):
         self.seen[result] = result, ALL
         return True
 
+    def _placed(self, eqn: JaxprEqn, result: Var) -> bool:
+        """A number for each row, added to zeros at a place of the row: the gradient of what picks one element each."""
+        zeros, places, numbers = eqn.invars
+        last = len(self.shape) - 1
+        each = ScatterDimensionNumbers((), (last,), (last,), tuple(range(last)), tuple(range(last)))
+        source = None if type(zeros) is Literal else self._sources.get(zeros)
+        if source is None or type(places) is Literal or result.aval.shape != self.shape:
+            return False
+        zero = source.invars[0] if source.invars else None
+        if type(zero) is not Literal or zero.val != 0 or places.aval.dtype != np.int32:
+            return False
+        if eqn.params["dimension_numbers"] != each or eqn.params["mode"] is GatherScatterMode.CLIP:
+            return False
+        read = self._read(numbers, numbers.aval.shape) if self._is_of_rows(numbers.aval.shape) else None
+        if read is None or read[1] not in (OF_ROW, ONE):
+            return False
+        self.sources_read[source.outvars[0]] = source
+        self._append(PLACE, result, ALL, self._operand((places, OF_ROW)), self._operand(read))
+        self.seen[result] = result, ALL
+        return True
+
     def _operand(self, read: Seen) -> Any:
         if read[0] in self.kinds:
             return read[0]
@@ -325,7 +351,7 @@ def _multiplied_by_one(operation: int, reads: Sequence[Seen]) -> Seen | None:
 def starts_group(eqn: JaxprEqn) -> bool:
     """Whether a group may begin with an equation."""
     name = eqn.primitive.identity
-    return name in OPERATIONS or name in REDUCTIONS or name == "activations.softmax"
+    return name in OPERATIONS or name in REDUCTIONS or name in ("activations.softmax", PLACING)
 
 
 def _begun(

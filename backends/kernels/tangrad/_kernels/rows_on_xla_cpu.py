@@ -19,6 +19,7 @@ from tangrad._kernels.jobs import (
     OF_ROW,
     ONE,
     OPERATIONS,
+    PLACE,
     ROW_MAXIMUM,
     ROW_PRODUCT,
     ROW_SUM,
@@ -139,6 +140,9 @@ def _made(operation: int, x: Value, y: Value, z: Value) -> Value:
         greatest = lax.reduce_max_p.bind(x, axes=(1,))
         powers = lax.exp_p.bind(lax.sub_p.bind(x, _spread(greatest, (0,), x.aval.shape)))
         return lax.div_p.bind(powers, _spread(lax.reduce_sum_p.bind(powers, axes=(1,)), (0,), x.aval.shape))
+    if operation == PLACE:
+        columns = lax.iota_p.bind(dtype=x.aval.dtype, shape=x.aval.shape, dimension=1)
+        return lax.select_n_p.bind(lax.eq_p.bind(columns, x), _spread(literal(0, y.aval.dtype), (), y.aval.shape), y)
     if operation == MULTIPLY_ADD:
         return lax.add_p.bind(lax.mul_p.bind(x, y), z)
     return FUNCTIONS[operation].bind(*([x] if operation in OF_ONE else [x, y]))
