@@ -34,13 +34,14 @@ lower = RuleSet("lower.xla", api=1)
 @lower.rule(call_exported_p)
 def _call_exported(ctx: FunctionContext, *operands: IrValue, exported: Exported) -> tuple[IrValue, ...]:
     _check_devices(ctx.module, exported)
-    symbol, in_types, out_types, order = _taken_in(ctx.module, exported)
-    operands = tuple(_sharded(ctx, operands, ctx.in_avals, exported.in_shardings, order))
-    if exported.uses_global_constants and len([one for one in exported.platforms if one != "numpy"]) > 1:
-        operands = (_platform(ctx, exported), *operands)
-    else:
+    has_choice = exported.uses_global_constants and len([one for one in exported.platforms if one != "numpy"]) > 1
+    if not has_choice:
         for platform in ctx.module.platforms:
             exported.check_platform(platform)
+    symbol, in_types, out_types, order = _taken_in(ctx.module, exported)
+    operands = tuple(_sharded(ctx, operands, ctx.in_avals, exported.in_shardings, order))
+    if has_choice:
+        operands = (_platform(ctx, exported), *operands)
     wanted = [ctx.types[aval] for aval in ctx.out_avals]
     _check_types(exported, "arguments", in_types, [operand.type for operand in operands])
     _check_types(exported, "results", out_types, wanted)
