@@ -300,7 +300,8 @@ class Limits(NamedTuple):
         passes: so are groups of fewer instructions over all elements.
         around: whether a group has to go on with what it finds of its rows (or have softmax): else it is left alone,
             and so are the parts of it that are not connected with such.
-        reductions: groups with fewer are left alone; softmax has two. more: the same where there are `many` rows.
+        reductions: groups with fewer are left alone; softmax, and what places numbers, has two. more: the same where
+            there are `many` rows.
         in_blocks: whether groups become loops over blocks of rows instead of calls of the kernel.
         column_sums: groups with fewer of these are left alone.
         processors: on more of them no group pays, and else those of so many `elements` for each; 0: on any.

@@ -279,7 +279,7 @@ class Group(Collection):
         self.instructions.append((operation, result, first, second, third))
         is_reduction = operation in (ROW_SUM, ROW_MAXIMUM, COLUMN_SUM)
         self.passes += kind == ALL or is_reduction
-        self.reductions += 2 if operation == SOFTMAX else is_reduction
+        self.reductions += 2 if operation in (SOFTMAX, PLACE) else is_reduction
         self.column_sums += operation == COLUMN_SUM
 
     # --- what becomes of it ----------------------------------------------------------------------------------------
