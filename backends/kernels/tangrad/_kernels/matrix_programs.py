@@ -20,7 +20,6 @@ from tangrad._kernels.row_programs import (
     MOST,
     MOST_OPERANDS,
     ROWS,
-    SPREADING,
     Group,
     Seen,
     spread_in,
@@ -62,13 +61,8 @@ class RowsOfMatrices(Group):
         super().__init__(shape, dtype, sources)
         self.apart: dict[Seen, tuple[int, ...]] = {}
 
-    def join(self, eqn: JaxprEqn) -> bool:
-        if eqn.primitive.identity != CHOICE:
-            return super().join(eqn)
-        if not self._choice(eqn, eqn.outvars[0]):
-            return False
-        self.eqns.append(eqn)
-        return True
+    def instruct(self, eqn: JaxprEqn, result: Var) -> bool:
+        return self._choice(eqn, result) if eqn.primitive.identity == CHOICE else super().instruct(eqn, result)
 
     def _choice(self, eqn: JaxprEqn, result: Var) -> bool:
         """Of two, by a mask that is not from here."""
@@ -84,37 +78,19 @@ class RowsOfMatrices(Group):
         return True
 
     def _mask(self, atom: Atom) -> Seen | None:
-        if type(atom) is Literal:
-            return None
-        source = self._sources.get(atom)
-        if source is None:
-            return (atom, ALL) if atom.aval.shape == self.shape else None
-        found = self._of_source(source)
-        if found is None or found[1] not in (ALL, OF_COLUMN):
-            return None
-        self.sources_read[atom] = source
-        return found
+        found = None if type(atom) is Literal else self._whole(atom)
+        return found if found is not None and found[1] in (ALL, OF_COLUMN) else None
 
-    def _of_source(self, source: JaxprEqn) -> Seen | None:
-        """What is spread, as one matrix reads it."""
-        dimensions = SPREADING.get(source.primitive.identity)
-        if dimensions is None or not self.seen.keys().isdisjoint(variables(source)):
-            return None
-        (atom,), last = source.invars, len(self.shape) - 1
-        if type(atom) is Literal:
-            return float(atom.val).hex(), ONE
-        strides = strides_of(atom.aval.shape)
-        places = [
-            (place, stride)
-            for size, place, stride in zip(atom.aval.shape, source.params[dimensions], strides)
-            if size != 1
-        ]
-        if places != sorted(places):
+    def _kind_of_source(self, atom: Var, dimensions: Sequence[int]) -> int | None:
+        """As one matrix sees it; None where it is read already, at other distances."""
+        shape, last = atom.aval.shape, len(self.shape) - 1
+        strides = {place: each for size, place, each in zip(shape, dimensions, strides_of(shape)) if size != 1}
+        if list(strides) != sorted(strides):
             return None
         kinds = {(): ONE, (last - 1,): OF_ROW, (last,): OF_COLUMN, (last - 1, last): ALL}
-        read = atom, kinds[tuple([place for place, _ in places if place >= last - 1])]
-        apart = tuple([dict(places).get(axis, 0) for axis in range(last - 1)])
-        return read if self.apart.setdefault(read, apart) == apart else None
+        kind = kinds[tuple([place for place in strides if place >= last - 1])]
+        apart = tuple([strides.get(axis, 0) for axis in range(last - 1)])
+        return kind if self.apart.setdefault((atom, kind), apart) == apart else None
 
 
 class Matrices(Collection):

@@ -93,23 +93,23 @@ class Group(Collection):
 
     def join(self, eqn: JaxprEqn) -> bool:
         """Make instructions of an equation, if it is one of those."""
-        name = eqn.primitive.identity
         if len(eqn.outvars) != 1 or getattr(eqn.outvars[0].aval, "dtype", None) != self.dtype:
             return False
-        (result,) = eqn.outvars
-        if name in OPERATIONS:
-            made = self._elementwise(OPERATIONS[name], eqn, result)
-        elif name in REDUCTIONS:
-            made = self._reduction(REDUCTIONS[name], eqn, result)
-        elif name == "activations.softmax":
-            made = self._softmax(eqn, result)
-        elif name == PLACING:
-            made = self._placed(eqn, result)
-        else:
-            made = self._same(eqn, result)
+        made = self.instruct(eqn, eqn.outvars[0])
         if made:
             self.eqns.append(eqn)
         return made
+
+    def instruct(self, eqn: JaxprEqn, result: Var) -> bool:
+        """Make instructions of an equation with one result of the group's dtype, or let it pass as something made."""
+        name = eqn.primitive.identity
+        if name in OPERATIONS:
+            return self._elementwise(OPERATIONS[name], eqn, result)
+        if name in REDUCTIONS:
+            return self._reduction(REDUCTIONS[name], eqn, result)
+        if name == "activations.softmax":
+            return self._softmax(eqn, result)
+        return self._placed(eqn, result) if name == PLACING else self._same(eqn, result)
 
     def _elementwise(self, operation: int, eqn: JaxprEqn, result: Var) -> bool:
         if eqn.params.get("y", 2) not in (2, 3):
@@ -161,9 +161,13 @@ class Group(Collection):
             return atom, ONE
         if shape != self.shape:
             return (atom, OF_ROW) if aval.shape == shape else None
+        return self._whole(atom)
+
+    def _whole(self, atom: Var) -> Seen | None:
+        """How what is not from here, and has the shape of the arrays, is seen: as what is spread, if that made it."""
         source = self._sources.get(atom)
         if source is None:
-            return (atom, ALL) if aval.shape == shape else None
+            return (atom, ALL) if atom.aval.shape == self.shape else None
         found = self._of_source(source)
         if found is not None:
             self.sources_read[atom] = source
@@ -175,10 +179,14 @@ class Group(Collection):
         if dimensions is None or not self.seen.keys().isdisjoint(variables(source)):
             return None
         (atom,) = source.invars
-        kind = self._kind_of_spread(atom.aval.shape, source.params[dimensions])
-        if kind is None:
-            return None
-        return (float(atom.val).hex() if type(atom) is Literal else atom), kind
+        if type(atom) is Literal:
+            return float(atom.val).hex(), ONE
+        kind = self._kind_of_source(atom, source.params[dimensions])
+        return None if kind is None else (atom, kind)
+
+    def _kind_of_source(self, atom: Var, dimensions: Sequence[int]) -> int | None:
+        """How an operand that is spread over the arrays is seen; None where it cannot be."""
+        return self._kind_of_spread(atom.aval.shape, dimensions)
 
     def _kind_of_spread(self, shape: tuple[int, ...], dimensions: Sequence[int]) -> int | None:
         last = len(self.shape) - 1
