@@ -131,7 +131,7 @@ def inlined(lower: RuleSet, *primitives: Primitive) -> Callable[[F], F]:
     return register
 
 
-# --- the rule kind -------------------------------------------------------------------------------------------------
+# --- the rule kind ---
 
 
 def from_decomposition(primitive: Primitive) -> Kernel:

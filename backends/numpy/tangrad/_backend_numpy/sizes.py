@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_SIZES = 256  # for which the function of an equation is kept
 
 
-# --- views ---------------------------------------------------------------------------------------------------------
+# --- views ---
 
 
 class SizedBroadcast(Function):
@@ -57,7 +57,7 @@ class SizeValue(Function):
         return f"{bind(np.asarray, 'asarray')}({size_text(self.size)}, {bind(self.dtype, self.dtype.name)})"
 
 
-# --- what is made for each size --------------------------------------------------------------------------------------
+# --- what is made for each size ---
 
 
 class AtSizes(Function):

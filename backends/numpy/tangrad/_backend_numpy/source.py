@@ -93,7 +93,7 @@ class Source:
         """The donated arguments for which the function takes one more: the array if it may overwrite it, else None."""
         return [int(name[1:]) for name in self._owned]
 
-    # --- names -----------------------------------------------------------------------------------------------------
+    # --- names ---
 
     def _parameter(self, position: int, stored: Stored) -> str:
         name = self._name_of[stored] = f"a{position}"
@@ -121,7 +121,7 @@ class Source:
         """Append a statement; one of several lines, such as a loop, must be whole."""
         self._lines.append((line, comment))
 
-    # --- statements ------------------------------------------------------------------------------------------------
+    # --- statements ---
 
     def _emit(self, step: Step) -> None:
         function, bind = step.function, self.names.bind
@@ -204,7 +204,7 @@ def _identifier(name: str) -> str:
     return cleaned if cleaned.isidentifier() and not keyword.iskeyword(cleaned) else f"f_{cleaned}"
 
 
-# --- text to function ----------------------------------------------------------------------------------------------
+# --- text to function ---
 
 _codes: dict[str, CodeType] = {}
 _lock = free_after_fork(threading.RLock())

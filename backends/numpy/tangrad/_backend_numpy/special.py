@@ -197,7 +197,7 @@ def _tail(x: np.ndarray) -> np.ndarray:
     return np.exp(-short * short - 0.5625) * np.exp((short - x) * (short + x) + ratio) / x
 
 
-# --- the inverse ---------------------------------------------------------------------------------------------------
+# --- the inverse ---
 
 # M. Giles, "Approximating the erfinv function", GPU Computing Gems, Jade edition, 2011, chapter 10; single precision.
 _GILES_CENTRAL = (
@@ -272,7 +272,7 @@ def stirling_remainder(x: np.ndarray) -> np.ndarray:
     return polynomial(1 / (x * x), STIRLING) / x
 
 
-# --- log Γ ---------------------------------------------------------------------------------------------------------
+# --- log Γ ---
 
 
 def lgamma(x: np.ndarray) -> np.ndarray:
@@ -322,7 +322,7 @@ def _lgamma_by_reflection(x: np.ndarray) -> np.ndarray:
     return np.where((distance == 0) | np.isinf(x), np.inf, finite)
 
 
-# --- ψ -------------------------------------------------------------------------------------------------------------
+# --- ψ ---
 
 
 def digamma(x: np.ndarray) -> np.ndarray:
@@ -361,7 +361,7 @@ def _digamma_by_reflection(x: np.ndarray) -> np.ndarray:
     return np.where((distance == 0) | np.isinf(x), np.nan, finite)
 
 
-# --- ζ -------------------------------------------------------------------------------------------------------------
+# --- ζ ---
 
 _TERMS = 10  # summed before the Euler-Maclaurin formula takes over
 

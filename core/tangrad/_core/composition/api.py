@@ -126,7 +126,7 @@ def _forget(plugins: tuple[Plugin, ...] | None) -> None:
             _guard(module_name)
 
 
-# --- what there is --------------------------------------------------------------------------------------------------
+# --- what there is ---
 
 
 def _belongs(value: object, module_name: str) -> bool:
@@ -163,7 +163,7 @@ def _submodule(module_name: str, name: str) -> ModuleType | None:
         raise  # it is there, and what it imports is not
 
 
-# --- what there is not ----------------------------------------------------------------------------------------------
+# --- what there is not ---
 
 
 def _installed_meanwhile(public: str) -> Plugin | None:
@@ -174,7 +174,7 @@ def _installed_meanwhile(public: str) -> Plugin | None:
     return composition().find(GROUP, public) if composition().look_again_for(distribution) else None
 
 
-# --- modules that entries of others claim ---------------------------------------------------------------------------
+# --- modules that entries of others claim ---
 # `tangrad.numpy` is a folder on disk, and an entry has that name. Such a cell is a conflict like any other: an error
 # that names both, unless one is registered with `override=True` or the user prefers one; what is denied does not count.
 # Python puts a module into its package as soon as it is imported, so what users find under the name is a property of

@@ -189,7 +189,7 @@ def _version_from_headers(file: str) -> str:
     return "" if found is None else found[1].strip().decode("utf-8", "replace")
 
 
-# --- distributions that are in no folder ----------------------------------------------------------------------------
+# --- distributions that are in no folder ---
 # In archives (zipped applications, wheels), or with finders of their own: a frozen application, a browser or an
 # application server puts a finder on `sys.meta_path` that makes modules, and reports importlib.metadata of the
 # distributions that they belong to.

@@ -120,7 +120,7 @@ def _signing(plugin: Plugin, function: Callable[..., T], *arguments: object) -> 
         raise
 
 
-# --- contributions --------------------------------------------------------------------------------------------------
+# --- contributions ---
 
 
 def _provider(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:
@@ -233,7 +233,7 @@ def _throw_into(generator: Wrapper | None, error: BaseException) -> None:
             generator.close()
 
 
-# --- programs -------------------------------------------------------------------------------------------------------
+# --- programs ---
 
 
 def _program_hook(manager: Any, plugin: Plugin, hook: str, call: Callable[..., Any]) -> Any:

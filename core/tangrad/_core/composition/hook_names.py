@@ -70,7 +70,7 @@ def specifications() -> ModuleType:
     return found
 
 
-# --- calls ----------------------------------------------------------------------------------------------------------
+# --- calls ---
 
 
 class Program(Generic[P]):

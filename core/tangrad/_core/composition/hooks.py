@@ -74,7 +74,7 @@ class Hooks:
         self.active: tuple[str, ...] | None = None
         self.cache_hit_observers: tuple[object, ...] | None = None
 
-    # --- what transformations and backends call ---------------------------------------------------------------------
+    # --- what transformations and backends call ---
 
     def observes(self, hook: str) -> bool:
         """Whether some plugin implements `hook`, so that it is worth collecting its arguments."""
@@ -117,7 +117,7 @@ class Hooks:
         """Report that a program has to be made."""
         self._call("tangrad_cache_miss", context=context, cache=cache, reason=reason)
 
-    # --- calling ----------------------------------------------------------------------------------------------------
+    # --- calling ---
 
     def _call(self, hook: str, **values: object) -> None:
         if self.observes(hook) and self._composition is not None:

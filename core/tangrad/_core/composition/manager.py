@@ -107,7 +107,7 @@ class Manager(pluggy.PluginManager):
         self._failed: set[str] = set()  # the hook objects whose last attempt to load ended without their fault
         self._block()
 
-    # --- asking -----------------------------------------------------------------------------------------------------
+    # --- asking ---
 
     def contributions(self, group: str, name: str, **facts: object) -> list[Plugin]:
         """Ask all plugins what they contribute to a cell; those that are denied are among the answers.
@@ -209,7 +209,7 @@ class Manager(pluggy.PluginManager):
         groups = self._composition.groups_by_hand() if by_hand else self._composition.index.groups_of(distribution)
         return Contributor(self._composition, distribution, groups - {HOOKS_GROUP}, hook_plugins)
 
-    # --- hook objects -----------------------------------------------------------------------------------------------
+    # --- hook objects ---
 
     def is_loading(self) -> bool:
         """Whether the hook objects are being loaded further up, by this very thread."""
@@ -309,7 +309,7 @@ class Manager(pluggy.PluginManager):
         ]
         return "".join(lines)
 
-    # --- what has changed -------------------------------------------------------------------------------------------
+    # --- what has changed ---
 
     def follow(self, plugins: tuple[Plugin, ...] | None) -> None:
         """Take over what was registered, removed (`plugins`) or decided (None)."""
@@ -342,7 +342,7 @@ class Manager(pluggy.PluginManager):
             super().set_blocked(name)
         self._bringers = [name for name in self._bringers if name not in denied]
 
-    # --- what users call --------------------------------------------------------------------------------------------
+    # --- what users call ---
 
     def register(self, plugin: object, name: str | None = None) -> str | None:
         """Register a hook object, as `tangrad.core.register(plugin, group="hooks", name=name)` does."""

@@ -154,7 +154,7 @@ def install_finder() -> None:
         sys.meta_path.append(LastFinder)
 
 
-# --- modules that moved ---------------------------------------------------------------------------------------------
+# --- modules that moved ---
 # Under the names that they had before extension API 1 was final they import, with a DeprecationWarning. The modules of
 # the distribution `tangrad-x` are in `tangrad._x`; before, each had a package with a name of its own. Distributions
 # state the names that theirs had.

@@ -91,7 +91,7 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
             yield one
 
 
-# --- modules that are being imported --------------------------------------------------------------------------------
+# --- modules that are being imported ---
 
 
 def unfinished_module(error: BaseException) -> str | None:

@@ -202,7 +202,7 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-# --- the number of the extension API --------------------------------------------------------------------------------
+# --- the number of the extension API ---
 
 EXTENSION_API = 1
 FIRST = 1  # there never was a number below
@@ -262,7 +262,7 @@ def provider(plugin: Plugin | None) -> str:
     return "an unregistered plugin" if plugin is None else plugin.shipper
 
 
-# --- names on their way out ----------------------------------------------------------------------------------------
+# --- names on their way out ---
 
 
 class Deprecated(NamedTuple):

@@ -59,7 +59,7 @@ class Record:
         self._sections: dict[str, str] = {}  # rows, each between two ends of line
         self._distributions: dict[str, Distribution] | None = None
 
-    # --- what is in it ----------------------------------------------------------------------------------------------
+    # --- what is in it ---
 
     @property
     def distributions(self) -> dict[str, Distribution]:
@@ -119,7 +119,7 @@ class Record:
         sections = [f"[{group}]{section[:-1]}" for group, section in self._sections.items()]
         return "\n".join([f"{self.path}\t{self.state}", "\t".join(self.names), *sections])
 
-    # --- what a scan adds -------------------------------------------------------------------------------------------
+    # --- what a scan adds ---
 
     def _add(self, group: str, *parts: str) -> None:
         row = "\t".join(part.replace("\t", " ").replace("\n", " ") for part in parts)
@@ -340,7 +340,7 @@ def _time_of_own(file: str) -> float | None:
     return time if contents.startswith(_FAMILY) or (contents == b"" and not file.endswith(".txt")) else None
 
 
-# --- files ----------------------------------------------------------------------------------------------------------
+# --- files ---
 # Contents are trusted, or reading them must not stop the process. What was found out about a path need not hold of
 # the file that is opened under it a moment later: the owner, the mode and the type are asked of the open file.
 

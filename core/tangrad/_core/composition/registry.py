@@ -83,7 +83,7 @@ class Composition:
         self.hook_listeners: list[Callable[[Manager], None]] = []
         self._checks: dict[str, Callable[[Plugin, object], None]] = {}
 
-    # --- what is declared -------------------------------------------------------------------------------------------
+    # --- what is declared ---
 
     @property
     def index(self) -> Index:
@@ -160,7 +160,7 @@ class Composition:
             kind = kind.rpartition(".")[0]
         return False
 
-    # --- what is contributed ----------------------------------------------------------------------------------------
+    # --- what is contributed ---
 
     @property
     def manager(self) -> Manager:
@@ -219,7 +219,7 @@ class Composition:
         preferred = self.policy.preferred(group, name)
         return next((plugin for plugin in rivals if plugin.distribution == preferred), None)
 
-    # --- loading ----------------------------------------------------------------------------------------------------
+    # --- loading ---
 
     def set_check(self, group: str, check: Callable[[Plugin, Any], None]) -> None:
         """Have `check(plugin, object)` look at each object loaded from `group`; what it raises sets the plugin aside.
@@ -251,7 +251,7 @@ class Composition:
                 self._provenance.setdefault(id(loaded), (loaded, plugin))
         return plugin.load()
 
-    # --- changing ---------------------------------------------------------------------------------------------------
+    # --- changing ---
 
     def register(
         self, obj: object, *, group: str | None = None, name: str | None = None, override: bool = False

@@ -23,7 +23,7 @@ class TypePromotionError(ArgumentError):
     """Dtypes have no common type that they are promoted to without being asked."""
 
 
-# --- tracers -------------------------------------------------------------------------------------------------------
+# --- tracers ---
 
 
 class TracerError(TangradError):
@@ -195,14 +195,14 @@ class LeakedTracerError(TangradError, RuntimeError):
     """With the setting `check_tracer_leaks`: a transformation has ended and something still holds its tracers."""
 
 
-# --- sizes ---------------------------------------------------------------------------------------------------------
+# --- sizes ---
 
 
 class InconclusiveDimensionOperation(ValueError):
     """A question about symbolic dimensions whose answer depends on the sizes; it names a constraint that decides it."""
 
 
-# --- jaxprs and backends -------------------------------------------------------------------------------------------
+# --- jaxprs and backends ---
 
 
 class JaxprTypeError(TangradError, TypeError):
@@ -256,7 +256,7 @@ _CURE_OF_TRACED = (
 )
 
 
-# --- rules ---------------------------------------------------------------------------------------------------------
+# --- rules ---
 
 
 class MissingRuleError(TangradError, NotImplementedError, TypeError):
@@ -281,7 +281,7 @@ class MissingRuleError(TangradError, NotImplementedError, TypeError):
         return MissingRuleError(f"{what}, and cannot be: {self}", self.primitive, self.kind)
 
 
-# --- plugins and distributions -------------------------------------------------------------------------------------
+# --- plugins and distributions ---
 
 
 class PluginError(TangradError, RuntimeError):

@@ -26,7 +26,7 @@ R = TypeVar("R")
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-# --- whose frame is it? --------------------------------------------------------------------------------------------
+# --- whose frame is it? ---
 
 _BETWEEN = [contextlib.__file__, functools.__file__]  # what calls functions of ours, or theirs through ours
 
@@ -68,7 +68,7 @@ def entries_of(traceback: TracebackType | None) -> Iterator[TracebackType]:
         traceback = traceback.tb_next
 
 
-# --- name stacks ---------------------------------------------------------------------------------------------------
+# --- name stacks ---
 
 
 class NameStack(tuple[str, ...]):
@@ -166,7 +166,7 @@ def current_name_stack() -> NameStack:
     return cast(NameStack, thread.name_stack)
 
 
-# --- places --------------------------------------------------------------------------------------------------------
+# --- places ---
 
 
 class SourceInfo(tuple[Any, ...]):
@@ -240,7 +240,7 @@ def current_source(skip: int = 1) -> SourceInfo:
     return _new(SourceInfo, (frame.f_code, frame.f_lasti, thread.name_stack))
 
 
-# --- functions that stand for others -------------------------------------------------------------------------------
+# --- functions that stand for others ---
 
 
 def copy_identity(wrapper: Function, function: Callable[..., object]) -> Function:
@@ -275,7 +275,7 @@ class WrappedSignature:
         return None if instance is None else inspect.signature(instance.__wrapped__)
 
 
-# --- who wrote an operation ------------------------------------------------------------------------------------------
+# --- who wrote an operation ---
 # Settings that refuse what users may not have meant (operands of different ranks or dtypes) are about the calls that
 # they write. Our own functions, and the rules that run under transformations, broadcast and promote inside as they need
 # to. So a function that is about to raise asks here first; that costs nothing where nothing is refused.
@@ -315,7 +315,7 @@ def written_by_user(function_name: str) -> bool:
     return True
 
 
-# --- what it hands over from the host -------------------------------------------------------------------------------
+# --- what it hands over from the host ---
 # Our own functions write numbers into what they compute, too, which is no copy of the user's. So it is the user's call
 # that counts for transfer guards, and what is an operand in it.
 

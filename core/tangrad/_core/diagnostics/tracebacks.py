@@ -140,7 +140,7 @@ def without_internal_frames(traceback: TracebackType | None) -> TracebackType | 
     return filtered
 
 
-# --- which functions call rules -------------------------------------------------------------------------------------
+# --- which functions call rules ---
 
 # Code -> the rule kind, and the local variable with the primitive: a traceback then shows whose rule an error
 # comes from. Bounded by the functions that are marked.
@@ -174,7 +174,7 @@ def calls_rules(kind: str, variable: str = "primitive", inner: str | None = None
     return mark
 
 
-# --- boundaries around public functions and around the methods of public classes ------------------------------------
+# --- boundaries around public functions and around the methods of public classes ---
 # That of a function is made for its signature, since a call through `*args` costs five times as much.
 # A public function takes 0.3 to 20 µs, and a frame with the same parameters 0.02. So users get such a frame under the
 # public name, made when the name is first used, and our own modules go on calling the function itself. In a traceback

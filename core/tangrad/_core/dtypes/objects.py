@@ -29,7 +29,7 @@ on_x64_change = enable_x64.on_change
 NARROW_NAMES = frozenset({*lattice.NARROW_INTEGERS, *lattice.NARROW_FLOATS, "bfloat16"})
 
 
-# --- extended dtypes -----------------------------------------------------------------------------------------------
+# --- extended dtypes ---
 
 
 class extended(np.generic):  # noqa: N801 - named as NumPy names its scalar types
@@ -75,7 +75,7 @@ class ExtendedDType:
         return self.name
 
 
-# --- ml_dtypes, on demand ------------------------------------------------------------------------------------------
+# --- ml_dtypes, on demand ---
 
 
 ML_DTYPES = "ml_dtypes>=0.5,<0.7"  # what the matrix runs; nothing here requires it
@@ -114,7 +114,7 @@ def narrow_type(module: str, name: str) -> type:
     return scalar_type
 
 
-# --- one object for each dtype -------------------------------------------------------------------------------------
+# --- one object for each dtype ---
 
 _by_name: dict[str, DType] = {name: np.dtype(name) for name in lattice.STRONG if name not in NARROW_NAMES}
 _by_name["float0"] = float0
@@ -267,7 +267,7 @@ def user_stack_level() -> int:
     return level
 
 
-# --- default dtypes ------------------------------------------------------------------------------------------------
+# --- default dtypes ---
 
 
 def default_int_dtype() -> DType:
@@ -290,7 +290,7 @@ def default_complex_dtype() -> DType:
     return canonicalize_dtype(np.complex128)
 
 
-# --- names ---------------------------------------------------------------------------------------------------------
+# --- names ---
 
 
 def dtype_name(dtype: Any) -> str:
@@ -318,7 +318,7 @@ def short_name(dtype: object) -> str:
 _short_names: dict[object, str] = {}
 
 
-# --- their place among NumPy's scalar classes, their width and limits, the dtypes that go with them -----------------
+# --- their place among NumPy's scalar classes, their width and limits, the dtypes that go with them ---
 
 # The default types; as arguments they become 32-bit unless enable_x64 is set, as every dtype does.
 bool_ = np.bool_

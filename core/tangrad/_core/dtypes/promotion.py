@@ -100,7 +100,7 @@ def scalar_type_of(x: object) -> type:
 _PYTHON_TYPES = ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex))
 
 
-# --- promotion -----------------------------------------------------------------------------------------------------
+# --- promotion ---
 
 _WEAK_NODE_DTYPES = {"i*": int, "f*": float, "c*": complex}
 _joins: dict[object, tuple[DType, bool]] = {}  # bounded by the lattice: only its dtypes get in

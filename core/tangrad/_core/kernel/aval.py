@@ -197,7 +197,7 @@ def _canonical_dimension(dimension: Any, shape: Iterable[object]) -> object:
     return size
 
 
-# --- the aval of a value -------------------------------------------------------------------------------------------
+# --- the aval of a value ---
 
 _handlers: dict[type, Callable[..., ShapedArray]] = {}
 
@@ -265,7 +265,7 @@ for _kind in objects.python_scalar_dtypes:
 _handlers.update({np.ndarray: _numpy_aval, np.generic: _numpy_aval})
 
 
-# --- the leaves of trees that users hand in or return, where each has to be an array --------------------------------
+# --- the leaves of trees that users hand in or return, where each has to be an array ---
 
 _EXPECTED = "expected arrays, numbers, and trees of them"
 

@@ -194,7 +194,7 @@ def _compiled(make: Callable[[], object], closed: ClosedJaxpr, kept: Kept, conte
     return Program(executable, closed, kept, context.function_name)
 
 
-# --- dead code -------------------------------------------------------------------------------------------------------
+# --- dead code ---
 
 # The one rule kind that belongs to the kernel. Equations that carry jaxprs have such a rule, which may thin those
 # jaxprs out too; without one they stay whole.
@@ -242,7 +242,7 @@ def dce_jaxpr(
     return jaxpr.replace(invars=invars, outvars=outvars, eqns=kept), used_inputs
 
 
-# --- programs that are kept ----------------------------------------------------------------------------------------
+# --- programs that are kept ---
 
 _programs = JaxprCache()
 register_cache(_programs.clear)
@@ -279,7 +279,7 @@ def report_hit(name: str, backend: Backend | None = None) -> None:
         hooks.cache_hit(HookContext(name, *described), "memory")
 
 
-# --- what programs run on ------------------------------------------------------------------------------------------
+# --- what programs run on ---
 
 
 def backend_of(arrays: Sequence[object]) -> Backend:

@@ -56,7 +56,7 @@ from tangrad._core.kernel.jaxpr import ClosedJaxpr
 from tangrad._core.kernel.primitive import Primitive
 from tangrad._core.settings.config import Setting
 
-# --- contributions --------------------------------------------------------------------------------------------------
+# --- contributions ---
 
 
 class ApiProvider(Protocol):
@@ -142,7 +142,7 @@ class NameProvider(Protocol):
         """
 
 
-# --- programs -------------------------------------------------------------------------------------------------------
+# --- programs ---
 
 
 class JaxprPass(Protocol):

@@ -16,7 +16,7 @@ from tangrad._core.kernel.jaxpr_print import equation_text, jaxpr_html, jaxpr_te
 from tangrad._core.kernel.keys import Params, exact_equality, typed_key
 from tangrad._core.settings.config import thread
 
-# --- effects: what an equation does beside computing its results ----------------------------------------------------
+# --- effects: what an equation does beside computing its results ---
 #
 # An effect is a hashable object. The effects of an equation are those of its primitive and of the jaxprs in its
 # parameters; an equation with effects is never dropped as dead code, and never merged with an equal one.
@@ -81,7 +81,7 @@ def keeps_alive(effects: frozenset[Effect]) -> bool:
     return False
 
 
-# --- programs -------------------------------------------------------------------------------------------------------
+# --- programs ---
 
 
 class Var:

@@ -202,7 +202,7 @@ def _holds_program(params: Mapping[str, object]) -> bool:
 
 Compute: TypeAlias = Callable[[Primitive, tuple[Any, ...], Params], Any]
 
-# --- the bottom ----------------------------------------------------------------------------------------------------
+# --- the bottom ---
 
 
 @calls_rules("evaluate")

@@ -26,7 +26,7 @@ from tangrad._core.kernel.jaxpr import JaxprEqn
 from tangrad._core.kernel.keys import Params
 from tangrad._core.kernel.primitive import Primitive
 
-# --- rules, a protocol for each kind -------------------------------------------------------------------------------
+# --- rules, a protocol for each kind ---
 
 Names: TypeAlias = tuple[Hashable, ...]
 
@@ -211,7 +211,7 @@ RULES: dict[str, type[object]] = {
 RULES |= {"lower": RULES.pop("lowering"), "roofline": LoweringRule, "sparse": PortableRule}
 
 
-# --- what backends are made of -------------------------------------------------------------------------------------
+# --- what backends are made of ---
 
 
 class Lowered(Protocol):

@@ -239,7 +239,7 @@ def _changed(plugins: tuple[Plugin, ...] | None) -> None:
     clear_caches()
 
 
-# --- who has no rule for a primitive, who has too many, whose rule failed: what errors say --------------------------
+# --- who has no rule for a primitive, who has too many, whose rule failed: what errors say ---
 
 
 def conflict(kind: str, primitive: Primitive, plugins: list[Plugin], overriding: bool) -> errors.PluginConflictError:
@@ -308,7 +308,7 @@ class DerivedRule:
             raise errors.MissingRuleError(message, self.primitive.identity, self.kind) from None
 
 
-# --- what plugins of these groups must be ---------------------------------------------------------------------------
+# --- what plugins of these groups must be ---
 
 
 def check_plugin(plugin: Plugin, loaded: Any, expected: type) -> None:

@@ -92,7 +92,7 @@ def clear_caches() -> None:
         clear()
 
 
-# --- what is made of programs ----------------------------------------------------------------------------------------
+# --- what is made of programs ---
 
 PROGRAM_CACHE_LIMIT = 512
 

@@ -226,7 +226,7 @@ def _module_of_caller() -> str:
     return str(frame.f_globals.get("__name__"))
 
 
-# --- how values are read and checked -------------------------------------------------------------------------------
+# --- how values are read and checked ---
 
 
 def parse_bool(text: str) -> bool:
@@ -345,7 +345,7 @@ def define_choice(
     return define_setting(name, default, doc, parse=parse, check=check, changes_results=changes_results)
 
 
-# --- the settings of the kernel ------------------------------------------------------------------------------------
+# --- the settings of the kernel ---
 
 enable_x64 = define_flag("enable_x64", "Allow 64-bit dtypes; without it they become 32-bit.", changes_results=True)
 explicit_x64_dtypes = define_choice(

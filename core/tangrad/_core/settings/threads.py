@@ -60,7 +60,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# --- forks ----------------------------------------------------------------------------------------------------------
+# --- forks ---
 
 _watched: weakref.WeakSet[Any] = weakref.WeakSet()
 _new = threading.Lock()

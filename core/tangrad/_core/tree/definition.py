@@ -58,7 +58,7 @@ class PyTreeDef:
     def __init__(self) -> None:
         raise TypeError("PyTreeDef is not made by calling it; use tangrad.tree.structure(tree)")
 
-    # --- trees of this structure ------------------------------------------------------------------------------------
+    # --- trees of this structure ---
 
     def unflatten(self, leaves: Iterable[Leaf]) -> PyTree:
         """Return the tree of this structure with the given leaves.
@@ -108,7 +108,7 @@ class PyTreeDef:
                 return taken
         return deep.collect(self, tree)
 
-    # --- parts, and what is made of them -----------------------------------------------------------------------------
+    # --- parts, and what is made of them ---
 
     def children(self) -> list[PyTreeDef]:
         """Return the structures of the root's children."""
@@ -173,7 +173,7 @@ class PyTreeDef:
         built = [subtree.from_iterable_tree(child) for subtree, child in zip(self.subtrees, children)]
         return self.kind.unflatten_node(self.data, built)
 
-    # --- as a Python object -----------------------------------------------------------------------------------------
+    # --- as a Python object ---
 
     def __repr__(self) -> str:
         text = deep.fold(self, lambda: "*", lambda node, done: node.kind.describe(node.data, done))
@@ -412,7 +412,7 @@ def kind_of(node_type: type) -> NodeKind | None:
     return getattr(flatteners[node_type], "__self__", None)
 
 
-# --- walking ----------------------------------------------------------------------------------------------------------
+# --- walking ---
 
 
 def flatten_into(tree: PyTree, leaves: list[Leaf]) -> PyTreeDef:

@@ -97,7 +97,7 @@ def _forget_derived() -> None:
     _derived.clear()
 
 
-# --- structures -----------------------------------------------------------------------------------------------------
+# --- structures ---
 
 PLAIN, BY_IDENTITY, BY_VALUE = 0, 1, 2
 

@@ -48,7 +48,7 @@ class Auxiliary:
         return self.treedef.unflatten([as_array(next(given)) if traced else leaf for leaf, traced in leaves])
 
 
-# --- logs of backward rules -------------------------------------------------------------------------------------------
+# --- logs of backward rules ---
 
 
 class _Current(threading.local):

@@ -126,7 +126,7 @@ def cotangent_aval(aval: Any) -> Any:
     return aval if aval.infer_types is None else aval.dual
 
 
-# --- what users give and get -----------------------------------------------------------------------------------------
+# --- what users give and get ---
 
 
 def check_cotangent(name: str, aval: ShapedArray, leaf: object) -> Value | Zero:

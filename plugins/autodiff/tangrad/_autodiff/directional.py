@@ -394,7 +394,7 @@ class _LinearMap:
         return self.out_tree.unflatten([user_tangent(out) for out in outs])
 
 
-# --- checks and conversions ----------------------------------------------------------------------------------------
+# --- checks and conversions ---
 
 
 def _check_callable(fun: object, name: str) -> None:

@@ -96,7 +96,7 @@ def jvp_flat(
     return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
 
 
-# --- on jaxprs -----------------------------------------------------------------------------------------------------
+# --- on jaxprs ---
 
 _jvp_programs = JaxprCache()
 register_cache(_jvp_programs.clear)

@@ -109,7 +109,7 @@ def _without_repeated_outputs(closed: ClosedJaxpr, count: int) -> tuple[ClosedJa
     return ClosedJaxpr(closed.jaxpr.replace(outvars=kept), closed.consts), positions
 
 
-# --- how a small program is run -------------------------------------------------------------------------------------
+# --- how a small program is run ---
 
 
 def runner(backend: Backend, closed: ClosedJaxpr, name: str) -> Run:
@@ -190,7 +190,7 @@ def array_of(backend: Backend, operand: Any) -> Array:
     return found[1]
 
 
-# --- the table -----------------------------------------------------------------------------------------------------
+# --- the table ---
 
 _pullbacks: dict[object, Pullback] = {}
 

@@ -20,7 +20,7 @@ jvp = RuleSet("jvp", api=1)
 jvp.form("linear", add_any_p, append_dims_p, set_weak_type_p, sum_trailing_p)
 jvp.form("zero", zeros_p)
 
-# --- cotangents ----------------------------------------------------------------------------------------------------
+# --- cotangents ---
 
 transpose = RuleSet("transpose", api=1)
 
@@ -43,7 +43,7 @@ transpose.form("linear", sum_trailing_p, using=[_undo_sum])
 transpose.form("linear", set_weak_type_p, using=[lambda ct, aval, weak_type: ct])
 transpose.not_applicable("it has no arguments", zeros_p)
 
-# --- mapped axes ---------------------------------------------------------------------------------------------------
+# --- mapped axes ---
 
 batch = RuleSet("batch", api=1)
 batch.form("elementwise", set_weak_type_p)
@@ -70,7 +70,7 @@ def _(args: Sequence[Value], dims: Sequence[int | None], *, axis_info: AxisInfo,
     return sum_trailing_p.bind(axis_info.place(args[0], dims[0], 0), count=count), 0
 
 
-# --- padded arrays -------------------------------------------------------------------------------------------------
+# --- padded arrays ---
 
 mask = RuleSet("mask", api=1)
 mask.form("whole", add_any_p, set_weak_type_p, zeros_p)
@@ -83,7 +83,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, **pa
     return sizes.fill(out, (*shapes[0], *params["sizes"]), 0)
 
 
-# --- shardings -----------------------------------------------------------------------------------------------------
+# --- shardings ---
 
 sharding = RuleSet("sharding", api=1)
 sharding.form("linear", add_any_p, set_weak_type_p)

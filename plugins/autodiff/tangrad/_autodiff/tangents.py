@@ -164,7 +164,7 @@ def with_weak_type_of(cotangent: Value, aval: ShapedArray) -> Value:
     return set_weak_type_p.bind(cotangent, weak_type=aval.weak_type)
 
 
-# --- how jvp rules are written: one line in a table for the usual kinds of primitives -------------------------------
+# --- how jvp rules are written: one line in a table for the usual kinds of primitives ---
 
 Rule = Callable[..., Any]
 
@@ -289,7 +289,7 @@ JVP_FORMS: dict[str, Callable[..., Rule]] = {
 }
 
 
-# --- rules as traces call them --------------------------------------------------------------------------------------
+# --- rules as traces call them ---
 
 
 @calls_rules("jvp", inner="adapted")

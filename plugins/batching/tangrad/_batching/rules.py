@@ -19,7 +19,7 @@ jvp.form("linear", broadcast_axis_p, move_axis_p, sum_axes_p)
 checkify = RuleSet("checkify", api=1)
 checkify.form("handed on", move_axis_p, broadcast_axis_p)
 
-# --- cotangents ----------------------------------------------------------------------------------------------------
+# --- cotangents ---
 
 transpose = RuleSet("transpose", api=1)
 
@@ -46,7 +46,7 @@ transpose.form("linear", move_axis_p, using=[_undo_move])
 transpose.form("linear", broadcast_axis_p, using=[_undo_broadcast])
 transpose.form("linear", sum_axes_p, using=[_undo_sum])
 
-# --- mapped axes ---------------------------------------------------------------------------------------------------
+# --- mapped axes ---
 
 batch = RuleSet("batch", api=1)
 batch.form("reduction", sum_axes_p)
@@ -73,7 +73,7 @@ def _(
     return broadcast_axis_p.bind(value, shape=(axis_info.size, *shape), positions=(0, *[p + 1 for p in positions])), 0
 
 
-# --- padded arrays -------------------------------------------------------------------------------------------------
+# --- padded arrays ---
 
 mask = RuleSet("mask", api=1)
 mask.form("whole", move_axis_p)
@@ -86,7 +86,7 @@ def _(args: Sequence[Value], shapes: object, *, sizes: Sizes, shape: Dimensions,
     return sizes.fill(out, shape, 0)
 
 
-# --- shardings -----------------------------------------------------------------------------------------------------
+# --- shardings ---
 
 sharding = RuleSet("sharding", api=1)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tangrad.typing import Dimensions, Dims, Params, PyTree, Value, Values
 
 
-# --- mapped axes: the arithmetic on them, what is known of one, how values get one where a rule wants it ------------
+# --- mapped axes: the arithmetic on them, what is known of one, how values get one where a rule wants it ---
 
 batching = PrimitiveSet("batching", api=1)
 
@@ -151,7 +151,7 @@ def to_front(value: Value, dim: int | None) -> Value:
     return value if dim is None else move_axis(value, dim, 0)
 
 
-# --- the trace --------------------------------------------------------------------------------------------------------
+# --- the trace ---
 
 _new = object.__new__
 
@@ -300,7 +300,7 @@ def batch_flat(
     return [value for value, _ in outs], [dim for _, dim in outs]
 
 
-# --- on jaxprs, for the rules of primitives that carry them ---------------------------------------------------------
+# --- on jaxprs, for the rules of primitives that carry them ---
 
 _batched_programs = JaxprCache()
 register_cache(_batched_programs.clear)

@@ -133,7 +133,7 @@ def in_bytes(count: int) -> str:
     return f"{count} B" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
 
 
-# --- A report as a table of text ------------------------------------------------------------------------------------
+# --- A report as a table of text ---
 
 
 def table(report: Facts) -> str:
@@ -298,7 +298,7 @@ class CompileReport(Facts):
         return table(self)
 
 
-# --- What programs consist of: equations, and the regions among them ------------------------------------------------
+# --- What programs consist of: equations, and the regions among them ---
 
 
 class Counted:
@@ -340,7 +340,7 @@ def equations_of(program: ClosedJaxpr | Jaxpr) -> int:
     return len(program.eqns) + sum(inner)
 
 
-# --- From what the stages of a compilation know to its report -------------------------------------------------------
+# --- From what the stages of a compilation know to its report ---
 
 
 _MEMORY = (

@@ -73,7 +73,7 @@ def hinted_call(what: str, fun: Callable[P, R], attributes: Attributes, derived:
     return copy_identity(call, fun)
 
 
-# --- attributes by name ----------------------------------------------------------------------------------------------
+# --- attributes by name ---
 
 
 @overload
@@ -259,7 +259,7 @@ class HintingTrace(Trace):
         return outs if primitive.multiple_results else outs[0]
 
 
-# --- where parts are computed ----------------------------------------------------------------------------------------
+# --- where parts are computed ---
 
 _KINDS = {"device_host": "host", "device": "dense", "tpu_sparsecore": "sparseoffload"}
 _STREAM = "gpu_stream:"

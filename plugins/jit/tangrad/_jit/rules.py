@@ -25,7 +25,7 @@ mask = RuleSet("mask", api=1)
 mask.form("call", jit_p, hinted_p)
 mask.form("whole", tagged_p)
 
-# --- dead code -----------------------------------------------------------------------------------------------------
+# --- dead code ---
 
 dce = RuleSet("dce", api=1)
 _thinned = JaxprCache()

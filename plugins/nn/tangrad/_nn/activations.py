@@ -27,7 +27,7 @@ def _is_floating(x: Any) -> bool:
     return aval is not None and (aval.dtype.kind == "f" or dtypes.issubdtype(aval.dtype, np.floating))
 
 
-# --- as they are, or 0 ---------------------------------------------------------------------------------------------
+# --- as they are, or 0 ---
 
 
 def identity(x: ArrayLike) -> Array:
@@ -126,7 +126,7 @@ def hard_tanh(x: ArrayLike) -> Array:
     return tnp.where(made > 1, 1, tnp.where(made < -1, -1, made))
 
 
-# --- between 0 and 1 -----------------------------------------------------------------------------------------------
+# --- between 0 and 1 ---
 
 
 def sigmoid(x: ArrayLike) -> Array:
@@ -220,7 +220,7 @@ def soft_sign(x: ArrayLike) -> Array:
     return tnp.where(large, tnp.where(made == -np.inf, -1, far), near / (tnp.abs(near) + 1))
 
 
-# --- x times a gate ------------------------------------------------------------------------------------------------
+# --- x times a gate ---
 
 
 def silu(x: ArrayLike) -> Array:
@@ -339,7 +339,7 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     return first * sigmoid(second)
 
 
-# --- soft corners --------------------------------------------------------------------------------------------------
+# --- soft corners ---
 
 
 def softplus(x: ArrayLike) -> Array:
@@ -410,7 +410,7 @@ def sparse_plus(x: ArrayLike) -> Array:
     return tnp.where(made <= -1.0, 0.0, tnp.where(made >= 1.0, made, (inner + 1.0) ** 2 / 4))
 
 
-# --- exponential for negative x ------------------------------------------------------------------------------------
+# --- exponential for negative x ---
 
 
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:

@@ -142,7 +142,7 @@ def _with_batch(x: ArrayLike) -> Array:
     return made if made.ndim >= 4 else tnp.expand_dims(made, tuple(range(4 - made.ndim)))
 
 
-# --- what fits -----------------------------------------------------------------------------------------------------
+# --- what fits ---
 
 
 def _check(
@@ -175,7 +175,7 @@ def _refuse(name: str, x: Value, expected: str) -> None:
     raise ValueError(f"dot_product_attention: {name} must be {expected}; got {x.dtype} of shape {x.shape}")
 
 
-# --- the computation -----------------------------------------------------------------------------------------------
+# --- the computation ---
 
 
 def _attend(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tangrad.typing import Dimensions, DType, Value
 
 
-# --- silu, gelu and mish, which are x times a gate, and their derivatives ---------------------------------------------
+# --- silu, gelu and mish, which are x times a gate, and their derivatives ---
 # A gate is 0 far below 0 and 1 far above, so a product with the infinite x, or with a derivative that overflows, would
 # be 0 · ∞. The other factor is therefore held between the numbers beyond which the gate is 0 or 1 in every dtype. The
 # gate has the same operands in the derivative as in the function: where both are computed, compilers find it once, in
@@ -90,7 +90,7 @@ def _converted(x: Value, dtype: DType) -> Array:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=x.aval.weak_type)
 
 
-# --- silu ----------------------------------------------------------------------------------------------------------
+# --- silu ---
 
 
 @_in_32_bits
@@ -106,7 +106,7 @@ def silu_slope(x: Value) -> Value:
     return lax.add(gate, lax.mul(_held(x, REACH_OF_EXPONENTIAL), lax.mul(gate, _rest(gate))))
 
 
-# --- mish ----------------------------------------------------------------------------------------------------------
+# --- mish ---
 
 
 @_in_32_bits
@@ -123,7 +123,7 @@ def mish_slope(x: Value) -> Value:
     return lax.add(gate, lax.mul(_held(x, REACH_OF_EXPONENTIAL), steepness))
 
 
-# --- gelu ----------------------------------------------------------------------------------------------------------
+# --- gelu ---
 
 
 def _logistic_gate(inner: Value, square: Value) -> Value:
@@ -167,7 +167,7 @@ def gelu_slope(x: Value) -> Value:
     return lax.add(gate, lax.mul(inner, density))
 
 
-# --- The family `activations`: functions whose derivatives are not those of their formulas ----------------------------
+# --- The family `activations`: functions whose derivatives are not those of their formulas ---
 # At 0 the derivative of relu is 0, where that of a maximum would be ½; those of softmax and softplus are in terms of
 # the functions themselves, which is cheaper, and finite, as are those of what has a gate. Everything else here is a
 # formula in functions of `tangrad.numpy`.

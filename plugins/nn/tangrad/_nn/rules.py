@@ -36,7 +36,7 @@ _BY_POSITION = (p.relu_p, p.relu6_p, p.softplus_p, p.log1mexp_p, *p.GATED)
 transpose = RuleSet("transpose", api=1)
 transpose.not_applicable("not linear", *p.activations.primitives.values())
 
-# --- tangents ------------------------------------------------------------------------------------------------------
+# --- tangents ---
 
 jvp = RuleSet("jvp", api=1)
 
@@ -69,7 +69,7 @@ for _primitive, _derivative in {
 }.items():
     jvp.form("elementwise", _primitive, using=[_derivative])
 
-# --- mapped axes ---------------------------------------------------------------------------------------------------
+# --- mapped axes ---
 
 batch = RuleSet("batch", api=1)
 batch.form("elementwise", *_BY_POSITION)
@@ -81,7 +81,7 @@ def _(args: tuple[Array, ...], dims: Any, *, axis_info: AxisInfo, axes: tuple[in
     return p.softmax_p.bind(x, axes=tuple([axis + (axis >= dim) for axis in axes])), dim
 
 
-# --- padded arrays -------------------------------------------------------------------------------------------------
+# --- padded arrays ---
 
 mask = RuleSet("mask", api=1)
 mask.form("positionwise", *_BY_POSITION)

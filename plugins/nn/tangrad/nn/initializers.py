@@ -53,7 +53,7 @@ def _kind(dtype: DTypeLike | None) -> np.dtype:
     return dtypes.default_float_dtype() if dtype is None else dtypes.check_user_dtype_supported(dtype)
 
 
-# --- constants -----------------------------------------------------------------------------------------------------
+# --- constants ---
 
 
 @takes_out_sharding
@@ -118,7 +118,7 @@ def constant(value: ArrayLike, dtype: Kind = None) -> Initializer:
     return init
 
 
-# --- of a fixed scale ----------------------------------------------------------------------------------------------
+# --- of a fixed scale ---
 
 
 def uniform(scale: object = 1e-2, dtype: Kind = None) -> Initializer:
@@ -194,7 +194,7 @@ def truncated_normal(
     return init
 
 
-# --- of a scale that fits the shape --------------------------------------------------------------------------------
+# --- of a scale that fits the shape ---
 
 _DENOMINATORS = {
     "fan_in": lambda fan_in, fan_out: fan_in,
@@ -303,7 +303,7 @@ def _complex_truncated_normal(key: Key, upper: float, shape: tuple[int, ...], dt
     return _in_disc(key, shape, dtype, lambda uniform: tnp.sqrt(-tnp.log(1 - inside * uniform.astype(dtype))))
 
 
-# --- orthogonal ----------------------------------------------------------------------------------------------------
+# --- orthogonal ---
 
 
 def orthogonal(scale: object = 1.0, column_axis: int = -1, dtype: Kind = None) -> Initializer:
@@ -373,7 +373,7 @@ def delta_orthogonal(scale: object = 1.0, column_axis: int = -1, dtype: Kind = N
     return init
 
 
-# --- by name -------------------------------------------------------------------------------------------------------
+# --- by name ---
 
 
 def glorot_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Kind = None) -> Initializer:

@@ -63,7 +63,7 @@ COPIES_FROM_HOST = dict.fromkeys(
     lambda given: transfers.is_from_host([given["x"]] if type(given["y"]) is int else [given["x"], given["y"]]),
 )
 
-# --- sums and products ---------------------------------------------------------------------------------------------
+# --- sums and products ---
 
 add, add_operator = binary_pair(
     "add",
@@ -123,7 +123,7 @@ divide, divide_operator = binary_pair(
 true_divide = divide
 
 
-# --- one operand ---------------------------------------------------------------------------------------------------
+# --- one operand ---
 
 
 def _absolute(x: Value) -> Value:
@@ -211,7 +211,7 @@ def _real_floats(name: str, x: Value) -> Value:
     return made
 
 
-# --- quotients that are whole, and remainders ----------------------------------------------------------------------
+# --- quotients that are whole, and remainders ---
 
 
 @fused("floor_divide", family=numerical.name)
@@ -335,7 +335,7 @@ divmod: OfTwoToPair = public_form(
 divmod_operator = operator_form("divmod", "divmod()", _divmod)
 
 
-# --- powers --------------------------------------------------------------------------------------------------------
+# --- powers ---
 
 _SQUARINGS = 6  # more would overflow any base above 1
 
@@ -448,7 +448,7 @@ float_power = public_form(
 )
 
 
-# --- greatest common divisors --------------------------------------------------------------------------------------
+# --- greatest common divisors ---
 
 
 def _integers(name: str, x: Value, y: ArrayLike) -> tuple[Array | Literal, Array | Literal]:

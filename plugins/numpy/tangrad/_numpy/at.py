@@ -210,7 +210,7 @@ def at(x: Value) -> IndexUpdates:
 at_property = property(at)  # of arrays: the kernel binds it
 
 
-# --- updates -------------------------------------------------------------------------------------------------------
+# --- updates ---
 
 
 def updated(
@@ -422,7 +422,7 @@ def _array_of(value: Value) -> Value:
     return value if isinstance(value, Array) else as_array(value)
 
 
-# --- scatter -------------------------------------------------------------------------------------------------------
+# --- scatter ---
 
 
 def _scatter(

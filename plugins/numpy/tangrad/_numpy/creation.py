@@ -99,7 +99,7 @@ def fits_host(shape: Dimensions) -> bool:
     return type(total) is int and total <= HOST_LIMIT
 
 
-# --- one value -----------------------------------------------------------------------------------------------------
+# --- one value ---
 
 
 # What fills an array with numbers of its own.
@@ -268,7 +268,7 @@ def _check_fits(name: str, own: tuple[object, ...], shape: Dimensions) -> None:
         raise ValueError(f"{name}: a value of shape {own} does not broadcast to shape {shape}")
 
 
-# --- like another array --------------------------------------------------------------------------------------------
+# --- like another array ---
 
 
 def _like(

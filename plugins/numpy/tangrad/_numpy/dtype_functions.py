@@ -198,7 +198,7 @@ def _of(value: DTypeLike) -> DTypeLike:
     return _dtype_of(value)
 
 
-# --- values --------------------------------------------------------------------------------------------------------
+# --- values ---
 
 
 def isscalar(element: object) -> bool:

@@ -20,7 +20,7 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import iota_p, slice_p, split_p
 from tangrad.typing import ArrayLike, Value
 
-# --- Arrays taken apart: `tangrad.numpy.split`, `array_split`, `hsplit`, … --------------------------------------------
+# --- Arrays taken apart: `tangrad.numpy.split`, `array_split`, `hsplit`, … ---
 
 
 def _boundaries(name: str, size: int, given: Any, exact: bool) -> list[tuple[int, int]]:
@@ -178,7 +178,7 @@ def _of_rank(name: str, value: object, rank: int) -> Array:
     return x
 
 
-# --- Slices left out and put in: `tangrad.numpy.delete`, `insert` -----------------------------------------------------
+# --- Slices left out and put in: `tangrad.numpy.delete`, `insert` ---
 
 
 # Of what transfer guards ask: these bring numbers of their own.

@@ -31,7 +31,7 @@ from tangrad.extend.lax import (
 from tangrad.lax import PrecisionLike
 from tangrad.typing import ArrayLike, Dimensions, DTypeLike, ShardingLike, Value
 
-# --- Sums of products by the names of dimensions: `tangrad.numpy.einsum`, `einsum_path` -------------------------------
+# --- Sums of products by the names of dimensions: `tangrad.numpy.einsum`, `einsum_path` ---
 # The subscripts become one label for each dimension; a path is which operands meet first; each meeting of two is one
 # `dot_general`, after diagonals were taken and dimensions that only one of them has were added up.
 
@@ -49,7 +49,7 @@ _ELLIPSIS = "..."
 _EXHAUSTIVE = 5
 
 
-# --- subscripts ----------------------------------------------------------------------------------------------------
+# --- subscripts ---
 
 
 def _symbols(term: str) -> list[str]:
@@ -167,7 +167,7 @@ def _sizes(shapes: Sequence[Dimensions], inputs: Sequence[Labels]) -> Sizes:
     return sizes
 
 
-# --- the order of contraction --------------------------------------------------------------------------------------
+# --- the order of contraction ---
 
 
 def _kept_labels(
@@ -237,7 +237,7 @@ def _path(inputs: Sequence[Labels], output: Labels, sizes: Sizes, optimize: obje
     return search(terms, result, sizes)
 
 
-# --- one step ------------------------------------------------------------------------------------------------------
+# --- one step ---
 
 
 def _diagonal(x: Value, labels: Labels) -> Term:
@@ -429,7 +429,7 @@ def einsum_path(
     return path, f"all at once: {everything:.3g} multiplications; along the path: {cost:.3g}"
 
 
-# --- `lax.xeinsum`: sums of products over dimensions with letters and mapped axes with names --------------------------
+# --- `lax.xeinsum`: sums of products over dimensions with letters and mapped axes with names ---
 
 
 def xeinsum(spec: str, *operands: ArrayLike) -> Array:

@@ -146,7 +146,7 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     return tuple(results)
 
 
-# --- written with brackets -----------------------------------------------------------------------------------------
+# --- written with brackets ---
 
 
 def _axis_of(item: slice, name: str) -> Array:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tangrad.typing import ArrayLike, Dimensions, DType, Value
 
 
-# --- What stands between the brackets of x[...], read into one entry for each dimension -------------------------------
+# --- What stands between the brackets of x[...], read into one entry for each dimension ---
 # An entry is a tuple `(kind, axis, value)`: NEW (a new dimension), SLICE (value: start, stop, step, as Python's `range`
 # takes them), INT (a Python integer, counted from the front where it is within), SCALAR (an integer array without
 # dimensions), ARRAY (an integer array).
@@ -163,7 +163,7 @@ def _sequence(item: object) -> Tracer | np.ndarray:
     return made if isinstance(made, Tracer) else made.to_numpy()
 
 
-# --- slices --------------------------------------------------------------------------------------------------------
+# --- slices ---
 
 
 def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
@@ -209,7 +209,7 @@ def extent(bounds: tuple[int, int, int]) -> int:
     return stop - start if step == 1 else (stop - start) // step
 
 
-# --- booleans ------------------------------------------------------------------------------------------------------
+# --- booleans ---
 
 
 def _is_boolean(item: object) -> bool:
@@ -303,7 +303,7 @@ _INT64_MAX = (1 << 63) - 1
 _POSITIONS = (ARRAY, SCALAR, INSIDE, INT)
 
 
-# --- indices -------------------------------------------------------------------------------------------------------
+# --- indices ---
 
 
 def as_dtype(x: Value, dtype: DType) -> Value:
@@ -381,7 +381,7 @@ def wrapped(component: Value, size: int) -> Array:
     return select_n_p.bind(lt_p.bind(remainder, literal(0, dtype)), remainder, add_p.bind(remainder, whole))
 
 
-# --- where the dimensions of index arrays go -----------------------------------------------------------------------
+# --- where the dimensions of index arrays go ---
 
 
 def advanced_position(entries: Sequence[Entry]) -> int:

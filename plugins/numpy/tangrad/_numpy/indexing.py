@@ -173,7 +173,7 @@ def _full_entries(shape: Sequence[object], first: int) -> list[Entry]:
     return [(SLICE, axis, (0, shape[axis], 1)) for axis in range(first, len(shape))]
 
 
-# --- any index -----------------------------------------------------------------------------------------------------
+# --- any index ---
 
 
 @exact_equality
@@ -352,7 +352,7 @@ def _take_planned(
 _taken = Fused("getitem", _take_planned)
 
 
-# --- slices --------------------------------------------------------------------------------------------------------
+# --- slices ---
 
 
 def sliced(x: Array, entries: Sequence[Entry], extents: dict[int, tuple[int, int]] | None = None) -> Array:

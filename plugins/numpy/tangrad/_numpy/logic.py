@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 _BOOLEAN = "A boolean array of the shape of `x`."
 _BOOLEANS = "A boolean array of the shape that `x` and `y` broadcast to."
 
-# --- comparisons ---------------------------------------------------------------------------------------------------
+# --- comparisons ---
 
 
 def _ordering(name: str, primitive: Primitive) -> Binary:
@@ -128,7 +128,7 @@ greater_equal, greater_equal_operator = _comparison(
     "[False,  True]",
 )
 
-# --- truth ---------------------------------------------------------------------------------------------------------
+# --- truth ---
 
 
 @overload
@@ -177,7 +177,7 @@ logical_not = unary(
     "tangrad.numpy.logical_not(True)\nArray(False, dtype=bool)",
 )
 
-# --- bits ----------------------------------------------------------------------------------------------------------
+# --- bits ---
 
 bitwise_and, and_operator = binary_pair(
     "bitwise_and",
@@ -267,7 +267,7 @@ bitwise_count = unary(
     "tangrad.numpy.bitwise_count(7)\nArray(3, dtype=uint8)",
 )
 
-# --- what kind of number -------------------------------------------------------------------------------------------
+# --- what kind of number ---
 
 
 def constant(x: Value, value: bool) -> Array:

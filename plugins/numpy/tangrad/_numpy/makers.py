@@ -27,7 +27,7 @@ from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 if TYPE_CHECKING:
     import numpy as np
 
-# --- What type checkers know of the universal functions: plain functions that have methods as attributes --------------
+# --- What type checkers know of the universal functions: plain functions that have methods as attributes ---
 
 
 class Ufunc(Protocol):
@@ -68,7 +68,7 @@ class BinaryUfunc(Ufunc, Protocol):
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array: ...
 
 
-# --- Makers of the functions of one and two operands that work element by element -------------------------------------
+# --- Makers of the functions of one and two operands that work element by element ---
 # A function of two operands has two forms. The public one raises for what is no array. The operator, which arrays call
 # for `x + y`, answers NotImplemented to values that it does not know, so that Python asks the other operand.
 #
@@ -86,7 +86,7 @@ _NUMBERS = frozenset({int, float})
 _ONE_DTYPE = "An array of the shape and dtype in which `x` and `y` meet."
 
 
-# --- one operand ---------------------------------------------------------------------------------------------------
+# --- one operand ---
 
 
 def unary(
@@ -151,7 +151,7 @@ def unary_inexact(
     return made
 
 
-# --- two operands --------------------------------------------------------------------------------------------------
+# --- two operands ---
 
 
 def general_form(name: str, primitive: Primitive, boolean: Primitive | None = None) -> Binary:
@@ -294,7 +294,7 @@ def binary_pair(
     return public, operator_form(name, symbol, general, primitive, options.get("direct", numeric_dtypes))
 
 
-# --- documentation -------------------------------------------------------------------------------------------------
+# --- documentation ---
 
 
 def _documented(function: Callable[..., object], name: str, documentation: str) -> Any:

@@ -36,7 +36,7 @@ COPIES_FROM_HOST = dict.fromkeys(
     ["diagflat", "fill_diagonal", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from"], True
 )
 
-# --- diagonals -----------------------------------------------------------------------------------------------------
+# --- diagonals ---
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
@@ -205,7 +205,7 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     return reshaped(at(reshaped(x, (size,)))[places].set(values), shape)
 
 
-# --- triangles -----------------------------------------------------------------------------------------------------
+# --- triangles ---
 
 
 def _triangle(name: str, m: object, k: int, lower: bool) -> Array:
@@ -266,7 +266,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     return _triangle("triu", m, k, False)
 
 
-# --- positions -----------------------------------------------------------------------------------------------------
+# --- positions ---
 
 
 def _positions(mask: np.ndarray) -> tuple[Any, ...]:

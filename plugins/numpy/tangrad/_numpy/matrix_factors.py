@@ -28,7 +28,7 @@ from tangrad.extend import lax
 from tangrad.extend.lax import geqrf_p
 from tangrad.typing import ArrayLike, Axis, Value
 
-# --- What the functions of `tangrad.numpy.linalg` do to their operands ------------------------------------------------
+# --- What the functions of `tangrad.numpy.linalg` do to their operands ---
 
 
 def inexact_matrix(name: str, x: ArrayLike) -> Array:
@@ -54,7 +54,7 @@ def real_dtype(array: Value) -> np.dtype:
     return dtypes.to_floating_dtype(array.dtype)
 
 
-# --- Decompositions as in `numpy.linalg`, with results that have names ------------------------------------------------
+# --- Decompositions as in `numpy.linalg`, with results that have names ---
 
 
 class QRResult(NamedTuple):
@@ -305,7 +305,7 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = T
     return lax.eigh(array, lower=lower, symmetrize_input=symmetrize_input)[1]
 
 
-# --- Norms of vectors and matrices ------------------------------------------------------------------------------------
+# --- Norms of vectors and matrices ---
 
 
 @as_one("ord", "axis", "keepdims", family=whole_arrays.name)

@@ -158,7 +158,7 @@ def tobytes(self: Any, order: str = "C") -> bytes:
     return bytes(self.to_numpy().tobytes(order))
 
 
-# --- properties ----------------------------------------------------------------------------------------------------
+# --- properties ---
 
 
 of_arrays: type[property] = property  # of this module it is none: the kernel gives it to arrays
@@ -194,7 +194,7 @@ def flat(self: Array) -> Array:
     return public.ravel(self)
 
 
-# --- operators -----------------------------------------------------------------------------------------------------
+# --- operators ---
 
 
 def iterate(x: Array) -> Iterator[Array]:

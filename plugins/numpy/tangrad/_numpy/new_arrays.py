@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tangrad.typing import DType, Value
 
 
-# --- What NumPy made for this, as arrays of the backend in use --------------------------------------------------------
+# --- What NumPy made for this, as arrays of the backend in use ---
 
 
 # Outside of transformations arrays up to this size are made on the host: the XLA backend would compile a program for

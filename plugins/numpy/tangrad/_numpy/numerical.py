@@ -49,7 +49,7 @@ def _part(x: Value, axis: int, start: int | None, stop: int | None) -> Value:
     return getitem(x, (slice(None),) * axis + (slice(start, stop),))
 
 
-# --- differences ---------------------------------------------------------------------------------------------------
+# --- differences ---
 
 
 @as_one("n", "axis")
@@ -293,7 +293,7 @@ def unwrap(
     return concatenate([_part(x, dimension, 0, 1), later], axis=dimension)
 
 
-# --- interpolation -------------------------------------------------------------------------------------------------
+# --- interpolation ---
 
 
 def interp(
@@ -380,7 +380,7 @@ def _interpolated(
     return result
 
 
-# --- convolution ---------------------------------------------------------------------------------------------------
+# --- convolution ---
 
 
 def _sliding_products(

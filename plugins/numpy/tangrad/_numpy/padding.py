@@ -106,7 +106,7 @@ def _pairs(name: str, given: Any, rank: int) -> list[tuple[int, int]]:
     raise ValueError(f"pad: {name} {given!r} does not fit an array of {rank} dimensions")
 
 
-# --- what does not look at the array -------------------------------------------------------------------------------
+# --- what does not look at the array ---
 
 
 def _constant(x: Value, widths: Widths, constant_values: int | tuple[int | tuple[int, ...], ...] = 0) -> Value:
@@ -141,7 +141,7 @@ def _empty(x: Array, widths: Widths) -> Value:
     return _constant(x, widths)
 
 
-# --- what continues the array --------------------------------------------------------------------------------------
+# --- what continues the array ---
 
 
 def _part(x: Value, axis: int, start: int, stop: int) -> Value:

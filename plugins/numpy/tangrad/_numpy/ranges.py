@@ -148,7 +148,7 @@ def _symbolic_range(start: Any, stop: Any, step: Any, dtype: DTypeLike | None) -
     return add_p.bind(numbers, size_operand(first, wanted)) if is_symbolic(first) or first else numbers
 
 
-# --- patterns ------------------------------------------------------------------------------------------------------
+# --- patterns ---
 
 
 def iota(shape: Dimensions, dimension: int, dtype: DType = INT32) -> Array:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tangrad.typing import ArrayLike, Axis, Dimensions, DType, Value
 
 
-# --- In which dtypes sums and products are taken ----------------------------------------------------------------------
+# --- In which dtypes sums and products are taken ---
 
 
 def counting_dtype(dtype: np.dtype) -> np.dtype:
@@ -55,7 +55,7 @@ def as_added(x: Array, dtype: DType) -> Array:
     return convert(convert(x, BOOL), INT32) if dtype is BOOL else convert(x, computation_dtype(dtype))
 
 
-# --- The argument `where` of reductions: which elements count ---------------------------------------------------------
+# --- The argument `where` of reductions: which elements count ---
 
 
 def where_mask(name: str, where: ArrayLike) -> Value:
@@ -73,7 +73,7 @@ def masked(name: str, x: Value, where: ArrayLike, start: object) -> Array:
     return select(mask, x, literal(start, x.aval.dtype))
 
 
-# --- The axes of reductions: which are meant, the parameters that name them, and keeping them with size 1 -------------
+# --- The axes of reductions: which are meant, the parameters that name them, and keeping them with size 1 ---
 # Mapped axes that have names (`vmap(..., axis_name=)`, `xmap`) may be among them: a reduction then goes over these,
 # too.
 
@@ -115,7 +115,7 @@ def with_kept_axes(x: Value, shape: Dimensions, axes: tuple[int, ...]) -> Array:
     return broadcast_in_dim_p.bind(x, shape=sizes, broadcast_dimensions=kept)
 
 
-# --- mapped axes ----------------------------------------------------------------------------------------------------
+# --- mapped axes ---
 
 
 def split_names(axis: Axis) -> tuple[tuple[Any, ...], Any]:

@@ -126,7 +126,7 @@ def _result_dtype(name: str, a: ArrayLike, dtype: DTypeLike | None, promote_inte
     return counting_dtype(own) if own is BOOL or _is_integral(own) else own
 
 
-# --- sums and products ---------------------------------------------------------------------------------------------
+# --- sums and products ---
 
 
 def sum(
@@ -230,7 +230,7 @@ def prod(
     return _prod(a, axis, _result_dtype("prod", a, dtype, promote_integers), keepdims, initial, where)
 
 
-# --- extremes ------------------------------------------------------------------------------------------------------
+# --- extremes ---
 
 
 def _extreme(
@@ -352,7 +352,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     return max(a, axis=axis, keepdims=keepdims) - min(a, axis=axis, keepdims=keepdims)
 
 
-# --- truth ---------------------------------------------------------------------------------------------------------
+# --- truth ---
 
 
 @as_one("axis", "out", "keepdims")
@@ -434,7 +434,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
     return sum(truth(operand("count_nonzero", a)), axis=axis, keepdims=keepdims)
 
 
-# --- positions -----------------------------------------------------------------------------------------------------
+# --- positions ---
 
 
 @as_one("axis", "out", "keepdims")

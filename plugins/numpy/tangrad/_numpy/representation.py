@@ -57,7 +57,7 @@ def _real_floats(name: str, x: ArrayLike) -> Value:
     return made
 
 
-# --- powers of two -------------------------------------------------------------------------------------------------
+# --- powers of two ---
 
 
 class _Layout:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 _SAME = "An array of the shape and dtype of `x`."
 _REAL = "An array of the shape of `x`; for complex `x` floating."
 
-# --- rounding ------------------------------------------------------------------------------------------------------
+# --- rounding ---
 
 
 def _whole(name: str, primitive: Callable[..., Value]) -> Callable[[Value], Value]:
@@ -203,7 +203,7 @@ def _greatest_power(dtype: DType) -> int:
 
 around = round
 
-# --- parts of complex numbers --------------------------------------------------------------------------------------
+# --- parts of complex numbers ---
 
 
 def _zeros(x: Any) -> Array:
@@ -261,7 +261,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     return rad2deg(result) if deg else result
 
 
-# --- signs and neighbours ------------------------------------------------------------------------------------------
+# --- signs and neighbours ---
 
 
 def _no_complex(name: str, x: Value) -> None:
@@ -340,7 +340,7 @@ fmin = public_form(
 )
 
 
-# --- numbers in place of those that are none -----------------------------------------------------------------------
+# --- numbers in place of those that are none ---
 
 
 @as_one("copy")

@@ -38,7 +38,7 @@ from tangrad.core.arguments import is_symbolic
 from tangrad.extend.lax import convert_element_type_p
 from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
-# --- Counts of values in intervals: `tangrad.numpy.histogram`, `histogram2d`, `histogramdd` ---------------------------
+# --- Counts of values in intervals: `tangrad.numpy.histogram`, `histogram2d`, `histogramdd` ---
 
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -275,7 +275,7 @@ def _for_each_axis(name: str, given: object, rank: int) -> list[Any]:
     raise ValueError(f"histogramdd: {name} must have an entry for each of {rank} coordinates, got {given!r}")
 
 
-# --- How variables vary together: `tangrad.numpy.cov`, `corrcoef` -----------------------------------------------------
+# --- How variables vary together: `tangrad.numpy.cov`, `corrcoef` ---
 
 
 @as_one("rowvar", "bias", "ddof", "dtype")

@@ -13,7 +13,7 @@ from tangrad.core import Array, api_boundary, dtypes
 if TYPE_CHECKING:
     from tangrad.typing import ArrayLike
 
-# --- Numbers with names: `tangrad.numpy.pi`, `inf`, `nan`, … ----------------------------------------------------------
+# --- Numbers with names: `tangrad.numpy.pi`, `inf`, `nan`, … ---
 
 
 pi: float = np.pi

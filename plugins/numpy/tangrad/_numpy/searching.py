@@ -35,7 +35,7 @@ from tangrad.core import Array, concrete_or_error, dtypes, literal
 from tangrad.extend.lax import broadcast_in_dim_p, search_sorted_p, sharded_call
 from tangrad.typing import ArrayLike, DTypeLike, Shape, ShardingLike, Value
 
-# --- Positions in one and in several dimensions: `tangrad.numpy.unravel_index`, `ravel_multi_index` -------------------
+# --- Positions in one and in several dimensions: `tangrad.numpy.unravel_index`, `ravel_multi_index` ---
 
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -149,7 +149,7 @@ def _within(part: Value, size: int, mode: str) -> Value:
     return part
 
 
-# --- Places in sorted arrays, and counts: `tangrad.numpy.searchsorted`, `digitize`, `bincount` ------------------------
+# --- Places in sorted arrays, and counts: `tangrad.numpy.searchsorted`, `digitize`, `bincount` ---
 
 
 # Of what transfer guards ask: these bring numbers of their own.

@@ -72,7 +72,7 @@ COPIES_FROM_HOST = {
     "where": lambda given: given.get("x") is None or transfers.is_from_host(list(given.values())),
 }
 
-# --- where ---------------------------------------------------------------------------------------------------------
+# --- where ---
 
 
 @overload
@@ -209,7 +209,7 @@ def clip(arr: ArrayLike, /, min: ArrayLike | None = None, max: ArrayLike | None 
     return result if max is None else minimum(max, result)
 
 
-# --- positions of what is not zero ---------------------------------------------------------------------------------
+# --- positions of what is not zero ---
 
 
 def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> tuple[Any, ...]:
@@ -355,7 +355,7 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | N
     return put(np.zeros((count, 0), kind), ShapedArray((count, 0), kind))
 
 
-# --- parts of arrays -----------------------------------------------------------------------------------------------
+# --- parts of arrays ---
 
 
 def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Array:

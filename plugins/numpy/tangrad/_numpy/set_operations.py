@@ -81,7 +81,7 @@ def _all_pairs(x: Array, others: Value) -> Sequence[Value]:
     return broadcast("isin", [expand_dims(x, x.ndim), wide])
 
 
-# --- operations on sets --------------------------------------------------------------------------------------------
+# --- operations on sets ---
 
 
 def _vectors(name: str, ar1: object, ar2: object) -> tuple[Array, Array]:

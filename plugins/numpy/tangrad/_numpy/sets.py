@@ -67,7 +67,7 @@ def first_ones(x: Value) -> Array:
     return at(zeros(order.aval.shape[0], bool))[order].set(starts, unique_indices=True)
 
 
-# --- The different elements of arrays: `tangrad.numpy.unique`, `unique_counts`, … -------------------------------------
+# --- The different elements of arrays: `tangrad.numpy.unique`, `unique_counts`, … ---
 # How many elements a set has depends on its contents, so these need known arrays, or a `size` for the result.
 
 

@@ -15,7 +15,7 @@ from tangrad.core.settings import define_choice
 if TYPE_CHECKING:
     from tangrad.typing import Dimensions
 
-# --- The settings that `tangrad.numpy` reads --------------------------------------------------------------------------
+# --- The settings that `tangrad.numpy` reads ---
 
 
 numpy_rank_promotion = define_choice(

@@ -226,7 +226,7 @@ def _gather_along(x: Value, places: Value, axis: int, mode: object, fill_value: 
     return gathered(x, vectors, filling(fill_value, x.aval.dtype) if mode is _FILL else None, params)
 
 
-# --- changed copies ------------------------------------------------------------------------------------------------
+# --- changed copies ---
 
 
 def _refuse_in_place(name: str, inplace: bool) -> None:

@@ -132,7 +132,7 @@ def from_dlpack(x: object, /, *, device: DeviceLike = None, copy: bool | None = 
     return convert(made, dtype)
 
 
-# --- Arrays as text and in files: `tangrad.numpy.array_repr`, `set_printoptions`, `save`, `load`, … -------------------
+# --- Arrays as text and in files: `tangrad.numpy.array_repr`, `set_printoptions`, `save`, `load`, … ---
 
 
 def array_repr(
@@ -276,7 +276,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Array | Mapping[str, np.ndarra
     return asarray(contents)
 
 
-# --- Booleans packed into bytes: `tangrad.numpy.packbits`, `unpackbits` -----------------------------------------------
+# --- Booleans packed into bytes: `tangrad.numpy.packbits`, `unpackbits` ---
 
 
 _BYTE = dtypes.as_dtype("uint8")

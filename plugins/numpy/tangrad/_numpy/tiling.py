@@ -160,7 +160,7 @@ def _sources(x: Value, repeats: object, axis: int, length: int) -> object:
     return passed.clip(0, size - 1)
 
 
-# --- mirrored and rotated ------------------------------------------------------------------------------------------
+# --- mirrored and rotated ---
 
 
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
@@ -260,7 +260,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     return flip(swapaxes(x, first, second), second)
 
 
-# --- rolled --------------------------------------------------------------------------------------------------------
+# --- rolled ---
 
 
 def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> Array:

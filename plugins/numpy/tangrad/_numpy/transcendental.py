@@ -53,7 +53,7 @@ def _example(name: str, argument: str, result: str) -> str:
     return f"tangrad.numpy.{name}({argument})\nArray({result}, dtype=float32, weak_type=True)"
 
 
-# --- logarithms and trigonometric functions with forms of their own --------------------------------------------------
+# --- logarithms and trigonometric functions with forms of their own ---
 
 _FLOATS = "An array of the shape of `x`, floating or complex."
 
@@ -120,7 +120,7 @@ arctan2 = public_form(
 )
 atan2 = arctan2
 
-# --- sinc, and the modified Bessel function ------------------------------------------------------------------------
+# --- sinc, and the modified Bessel function ---
 
 _SINC_SERIES = tuple([(-1) ** k / math.factorial(2 * k + 1) for k in range(10, -1, -1)])
 _SINC_NEAR = 0.5
@@ -189,7 +189,7 @@ i0 = unary(
     "i0", _i0, "The modified Bessel function of the first kind, order 0.", _FLOATS, _example("i0", "0", "1."), fuse=1
 )
 
-# --- two operands --------------------------------------------------------------------------------------------------
+# --- two operands ---
 
 
 @fused("hypot", family=numerical.name)

@@ -297,7 +297,7 @@ def frompyfunc(func: Callable[..., object], /, nin: int, nout: int, *, identity:
     return ufunc(vectorize(checked), *counts, name=getattr(func, "__name__", None), identity=identity)
 
 
-# --- the functions of tangrad.numpy --------------------------------------------------------------------------------
+# --- the functions of tangrad.numpy ---
 
 _METHODS = ("reduce", "accumulate", "reduceat", "at", "outer", "nin", "nout", "nargs", "identity")
 

@@ -294,7 +294,7 @@ def fromfunction(function: Callable[..., object], shape: Shape, *, dtype: DTypeL
     return mapped(*[x.ravel() for x in indices(sizes, dtype=dtype, sparse=True)])
 
 
-# --- Functions that differ from element to element: `tangrad.numpy.piecewise` -----------------------------------------
+# --- Functions that differ from element to element: `tangrad.numpy.piecewise` ---
 
 
 def piecewise(x: ArrayLike, condlist: object, funclist: Sequence[object], *args: object, **kw: object) -> Array:

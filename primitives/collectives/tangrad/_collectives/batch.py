@@ -73,7 +73,7 @@ def _check_size(primitive: Primitive, params: Params, axis_info: AxisInfo) -> No
         )
 
 
-# --- reductions -----------------------------------------------------------------------------------------------------
+# --- reductions ---
 
 
 def _reduction(primitive: Primitive) -> Rule:
@@ -121,7 +121,7 @@ def _reduced(primitive: Primitive, x: Value, axes: Axes) -> Value:
 batch.table({primitive: _reduction(primitive) for primitive in (p.psum_p, p.pmax_p, p.pmin_p)})
 
 
-# --- the others: `over` one mapped axis, or `past` another one --------------------------------------------------------
+# --- the others: `over` one mapped axis, or `past` another one ---
 
 
 def _exchange(primitive: Primitive, over: Rule, in_steps: Rule, past: Rule) -> None:

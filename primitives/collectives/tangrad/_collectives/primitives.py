@@ -46,7 +46,7 @@ def _reshaped(x: Value, shape: Dimensions) -> Value:
     return x if x.aval.shape == shape else reshape_p.bind(x, new_sizes=shape, dimensions=None)
 
 
-# --- reductions -----------------------------------------------------------------------------------------------------
+# --- reductions ---
 
 
 def _reduction(name: str, reduce: Primitive, accepted: tuple[str, ...], documentation: str) -> Primitive:
@@ -82,7 +82,7 @@ pmax_p = _reduction("pmax", reduce_max_p, ANY, "The greatest along mapped axes a
 pmin_p = _reduction("pmin", reduce_min_p, ANY, "The least along mapped axes and dimensions, within each group.")
 
 
-# --- gathering and scattering ---------------------------------------------------------------------------------------
+# --- gathering and scattering ---
 
 
 def _alone_all_gather(x: Value, *, axis_name: Axes, all_gather_dimension: int, tiled: bool, **_: object) -> Value:
@@ -176,7 +176,7 @@ def all_to_all_p(
     return ShapedArray(_resized(shape, concat_axis, shape[concat_axis] * axis_size), x.dtype)
 
 
-# --- exchanges ------------------------------------------------------------------------------------------------------
+# --- exchanges ---
 
 
 def _alone_ppermute(x: object, *, axis_name: Axes, perm: tuple[tuple[int, int], ...]) -> object:
@@ -226,7 +226,7 @@ def pinvary_p(x: ShapedArray, *, axes: Axes) -> ShapedArray:
     return x.update(named_shape=_without_names(x, axes))
 
 
-# --- sums for gradients, of what is the same along an axis ------------------------------------------------------------
+# --- sums for gradients, of what is the same along an axis ---
 
 
 def _alone_psum_to(x: object, source: object, like: object, *, axes: Axes) -> object:

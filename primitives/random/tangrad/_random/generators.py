@@ -126,7 +126,7 @@ class RandomAlgorithm(enum.IntEnum):
     RNG_PHILOX = 2
 
 
-# --- Threefry ------------------------------------------------------------------------------------------------------
+# --- Threefry ---
 
 
 def paired_dimension(shape: Sequence[int]) -> int:
@@ -164,7 +164,7 @@ def _ciphers(words: Value, size: int) -> tuple[Array, Array, Array]:
     return concatenate_p.bind(key1, key2, new_low, new_high, dimension=1), first, second
 
 
-# --- the primitive -------------------------------------------------------------------------------------------------
+# --- the primitive ---
 
 
 def is_philox(algorithm: RandomAlgorithm) -> bool:

@@ -64,7 +64,7 @@ def _(ctx: Lowering, *, branches: tuple[ClosedJaxpr, ...], platforms: Sequence[s
     return branches[branch_of_platform(platforms, "numpy", "cpu")]
 
 
-# --- text -----------------------------------------------------------------------------------------------------------
+# --- text ---
 
 
 def _arguments(names: Sequence[str]) -> str:
@@ -85,7 +85,7 @@ def _function(name: str, parameters: Sequence[str], lines: Sequence[str], namesp
     return text_function(text, {**namespace, **_BUILTINS}, name)
 
 
-# --- while ----------------------------------------------------------------------------------------------------------
+# --- while ---
 
 
 @composed(lower, while_p)
@@ -182,7 +182,7 @@ def _without_output(body: ClosedJaxpr, place: int, position: int) -> tuple[Close
     return ClosedJaxpr(jaxpr, body.consts), used[place]
 
 
-# --- scan -----------------------------------------------------------------------------------------------------------
+# --- scan ---
 
 
 @composed(lower, scan_p)

@@ -66,7 +66,7 @@ def _in_common_dtype(ctx: Lowering, *values: Value) -> list[Value] | None:
     return [ctx.cast(value, dtype) for value in values]
 
 
-# --- universal functions --------------------------------------------------------------------------------------------
+# --- universal functions ---
 
 
 def _floor_of_quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -125,7 +125,7 @@ def _trunc(ctx: Lowering, x: Value) -> Value | None:
     return ctx.call(np.trunc, x, nature=FRESH) if x.dtype in _PRECISE and x.dtype.kind == "f" else None
 
 
-# --- interpolation -------------------------------------------------------------------------------------------------
+# --- interpolation ---
 
 
 @whole(lower, interpolation)
@@ -183,7 +183,7 @@ def _interpolation_at_number(x: np.ndarray, xp: np.ndarray, fp: np.ndarray, narr
     return start if abs(run) <= narrow else start + (at - begin) / run * (fp[upper] - start)
 
 
-# --- convolution ---------------------------------------------------------------------------------------------------
+# --- convolution ---
 
 
 def _convolution(function: Callable[..., np.ndarray]) -> Callable[..., Value | None]:
@@ -211,7 +211,7 @@ def _correlate(ctx: Lowering, a: Value, v: Value, mode: str = "valid", **options
     return _convolution(np.correlate)(ctx, a, v, mode, **options)
 
 
-# --- making --------------------------------------------------------------------------------------------------------
+# --- making ---
 
 
 @whole(lower, stacked)
@@ -223,7 +223,7 @@ def _stacked(ctx: Lowering, value: list[Value], dtype: np.dtype) -> Value | None
     return ctx.call(lambda *arrays: np.array(arrays, dtype), *value, nature=FRESH)
 
 
-# --- positions -----------------------------------------------------------------------------------------------------
+# --- positions ---
 
 
 @whole(lower, unravel_index)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 lower = RuleSet("lower.numpy", api=1)
 
 
-# --- reductions ----------------------------------------------------------------------------------------------------
+# --- reductions ---
 
 
 def _reduction(primitive: Primitive, ufunc: np.ufunc) -> Kernel:
@@ -90,7 +90,7 @@ def _position(name: str) -> Kernel:
 lower.table({p.argmax_p: _position("argmax"), p.argmin_p: _position("argmin")})
 
 
-# --- running totals ------------------------------------------------------------------------------------------------
+# --- running totals ---
 
 
 def _running(ufunc: np.ufunc) -> Callable[..., Value]:

@@ -136,7 +136,7 @@ def _comparable(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float32 if dtypes.issubdtype(x.dtype, np.floating) else np.int32)
 
 
-# --- sort ----------------------------------------------------------------------------------------------------------
+# --- sort ---
 
 
 def _sort(ctx: Lowering, *values: Value, dimension: int, is_stable: bool, num_keys: int) -> tuple[Value, ...]:
@@ -240,7 +240,7 @@ def _taking(shape: tuple[int, ...], dimension: int) -> Callable[[np.ndarray], np
 lower.table({sort_p: Kernel(_sort)})
 
 
-# --- places --------------------------------------------------------------------------------------------------------
+# --- places ---
 
 
 @composed(lower, search_sorted_p)
@@ -258,7 +258,7 @@ def _search_sorted(ctx: Lowering, keys: Value, values: Value, **params: Any) -> 
     return ctx.call(run, keys, values, nature=FRESH)
 
 
-# --- top_k ---------------------------------------------------------------------------------------------------------
+# --- top_k ---
 
 
 @kernel(lower, top_k_p, nature=FRESH)

@@ -45,7 +45,7 @@ def computed_dtype(dtype: np.dtype) -> np.dtype:
     return dtype
 
 
-# --- convolution ---------------------------------------------------------------------------------------------------
+# --- convolution ---
 
 
 @composed(lower, p.conv_general_dilated_p)
@@ -73,7 +73,7 @@ def _convolved(ctx: Lowering, x: Value, w: Value, out: Dimensions, dtype: np.dty
     return convolution.emit(ctx, x, w)
 
 
-# --- reductions over windows ---------------------------------------------------------------------------------------
+# --- reductions over windows ---
 
 
 def _reduction(primitive: Primitive, ufunc: np.ufunc, identity: Callable[[np.dtype], np.ndarray | np.generic]) -> None:
@@ -94,7 +94,7 @@ _reduction(p.reduce_window_max_p, np.maximum, least)
 _reduction(p.reduce_window_min_p, np.minimum, greatest)
 
 
-# --- the derivative of the greatest and least elements -------------------------------------------------------------
+# --- the derivative of the greatest and least elements ---
 
 
 @kernel(lower, p.select_and_gather_add_p, nature=FRESH)

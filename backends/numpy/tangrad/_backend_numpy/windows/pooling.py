@@ -106,7 +106,7 @@ class Window:
         return found
 
 
-# --- sums and extrema ----------------------------------------------------------------------------------------------
+# --- sums and extrema ---
 
 
 class WindowReduction(Opaque):
@@ -202,7 +202,7 @@ def _index(dimension: int, start: int, stop: int, step: int = 1) -> tuple[slice,
     return (*[slice(None)] * dimension, slice(start, stop, step))
 
 
-# --- selected elements ---------------------------------------------------------------------------------------------
+# --- selected elements ---
 
 
 class Selection:

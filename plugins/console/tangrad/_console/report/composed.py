@@ -224,7 +224,7 @@ def _misspelt(plugin: Plugin, what: str, edit: str) -> Problem:
     )
 
 
-# --- public names ---------------------------------------------------------------------------------------------------
+# --- public names ---
 
 
 def _package(name: str) -> str:
@@ -269,7 +269,7 @@ def _exists(package: str) -> bool:
         return False
 
 
-# --- rules ----------------------------------------------------------------------------------------------------------
+# --- rules ---
 
 
 def _rules_without_entry(plugins: list[Plugin]) -> Iterator[Problem]:

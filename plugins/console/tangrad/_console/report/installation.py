@@ -119,7 +119,7 @@ def distributions_table(composition: Composition, installed: list[Installed]) ->
     return Table("Distributions", ["distribution", "version", "plugins"], rows)
 
 
-# --- problems -------------------------------------------------------------------------------------------------------
+# --- problems ---
 
 
 def requirement_problems(installed: list[Installed]) -> Iterator[Problem]:

@@ -113,7 +113,7 @@ def _without_zeros(numbers: tuple[int, ...]) -> tuple[int, ...]:
     return numbers
 
 
-# --- ranges --------------------------------------------------------------------------------------------------------
+# --- ranges ---
 
 
 def is_within(versions: str, installed: str) -> bool:

@@ -88,7 +88,7 @@ def variable_problems(found: list[Variable]) -> Iterator[Problem]:
             yield Problem(what, "correct it or leave it out", model.unset(setting.environment_variable))
 
 
-# --- caches ---------------------------------------------------------------------------------------------------------
+# --- caches ---
 
 
 class Cache(NamedTuple):
@@ -208,7 +208,7 @@ def cache_problems(found: list[Cache]) -> Iterator[Problem]:
             yield Problem(f"{what} {_amount(cache.bound)}", cure, line)
 
 
-# --- stubs ----------------------------------------------------------------------------------------------------------
+# --- stubs ---
 
 
 def stub_problems(composition: Composition) -> Iterator[Problem]:
@@ -219,7 +219,7 @@ def stub_problems(composition: Composition) -> Iterator[Problem]:
         yield Problem(what, "write them anew", "tangrad stubs")
 
 
-# --- allow and deny lists -------------------------------------------------------------------------------------------
+# --- allow and deny lists ---
 
 
 def decisions(policy: Any) -> list[tuple[str, str]]:

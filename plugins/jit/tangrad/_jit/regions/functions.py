@@ -94,7 +94,7 @@ class Region:
         return JaxprEqn(region_p, operands, results, {"jaxpr": program, "name": self._name}, program.effects, source)
 
 
-# --- what is computed again rather than handed on ---------------------------------------------------------------------
+# --- what is computed again rather than handed on ---
 
 Place = tuple[int, int]
 # Families and primitives whose results are certainly no arguments, whatever XLA simplifies.

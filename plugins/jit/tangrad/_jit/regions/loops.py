@@ -102,7 +102,7 @@ def _add(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch, limits: Li
     loops.covered.update(range(loop.starts[0], loop.starts[-1] + loop.length))
 
 
-# --- one loop ---------------------------------------------------------------------------------------------------------
+# --- one loop ---
 
 
 class _Loop(NamedTuple):
@@ -215,7 +215,7 @@ def _read_elsewhere(loop: _Loop, made: list[dict[Var, tuple[int, int]]], uses: U
     return sorted(found)
 
 
-# --- the whole --------------------------------------------------------------------------------------------------------
+# --- the whole ---
 
 
 def _written(equations: list[JaxprEqn], results: Sequence[Atom], loops: _Loops) -> list[JaxprEqn]:

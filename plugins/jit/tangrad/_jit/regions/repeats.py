@@ -141,7 +141,7 @@ def uses_of(equations: Sequence[JaxprEqn], results: Sequence[Var | Literal]) -> 
     return Uses(made, last)
 
 
-# --- where to cut -----------------------------------------------------------------------------------------------------
+# --- where to cut ---
 
 
 def starts_of(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> list[int]:
@@ -184,7 +184,7 @@ def _crossing(equations: Sequence[JaxprEqn], uses: Uses, stretch: Stretch) -> np
     return np.cumsum(change)
 
 
-# --- what is cut out --------------------------------------------------------------------------------------------------
+# --- what is cut out ---
 
 
 def connections(copy: Sequence[JaxprEqn]) -> tuple[tuple[int, ...], ...]:
@@ -313,7 +313,7 @@ def program_of(
     return ClosedJaxpr(Jaxpr([], list(inputs.values()), results, equations, debug_name=name))
 
 
-# --- copies that lack equations ---------------------------------------------------------------------------------------
+# --- copies that lack equations ---
 
 
 class Incomplete(NamedTuple):

@@ -203,7 +203,7 @@ def _literal(literal: Literal) -> tuple[str, ShapedArray, bytes]:
     return "literal", literal.aval, literal.ndarray.tobytes()
 
 
-# --- calls, as what they do -------------------------------------------------------------------------------------------
+# --- calls, as what they do ---
 
 
 def body_of(call: JaxprEqn, program: ClosedJaxpr) -> list[JaxprEqn] | None:
@@ -225,7 +225,7 @@ def body_of(call: JaxprEqn, program: ClosedJaxpr) -> list[JaxprEqn] | None:
     return found
 
 
-# --- parts at places of their own -------------------------------------------------------------------------------------
+# --- parts at places of their own ---
 
 TAKES_A_PART = frozenset({"structure.slice"})
 FAMILY = 4  # so many equations of one primitive and types, and each of few of them: they differ from step to step

@@ -39,7 +39,7 @@ def _(
     return fft_p.bind(x, fft_lengths=fft_lengths, **params), dim
 
 
-# --- cotangents ----------------------------------------------------------------------------------------------------
+# --- cotangents ---
 
 transpose = RuleSet("transpose", api=1)
 

@@ -247,7 +247,7 @@ def _shown(mapping: ArrayMapping) -> str:
     return " ".join([f"({' '.join(one)})" if isinstance(one, CompoundFactor) else one for one in mapping])
 
 
-# --- rules as text ---------------------------------------------------------------------------------------------------
+# --- rules as text ---
 
 
 def rule_of_text(text: str, **options: Any) -> SdyShardingRule:

@@ -92,7 +92,7 @@ def _with(places: Places, name: object, position: int) -> Places:
     return {name: position, **{other: at + (at >= position) for other, at in places.items()}}
 
 
-# --- one axis as a dimension ----------------------------------------------------------------------------------------
+# --- one axis as a dimension ---
 
 
 def _map(
@@ -123,7 +123,7 @@ def _summed(out: Value, dim: int | None, place: Places, axis: Axis) -> tuple[Val
     return mul_p.bind(value, literal(axis.size, value.aval.dtype, False)), place
 
 
-# --- one axis in chunks ---------------------------------------------------------------------------------------------
+# --- one axis in chunks ---
 
 
 def _loop(

@@ -235,7 +235,7 @@ def _described(what: str, eqn: JaxprEqn, var: Var) -> str:
     return f"the {what} {var.aval.str_short()} of {eqn.primitive.name}{place}"
 
 
-# --- the picture ----------------------------------------------------------------------------------------------------
+# --- the picture ---
 
 
 class Row(NamedTuple):

@@ -86,7 +86,7 @@ def _of_dtype(x: Value, aval: ShapedArray) -> Value:
     return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
-# --- ragged --------------------------------------------------------------------------------------------------------
+# --- ragged ---
 
 
 @transpose.rule(ragged_dot_general_p)

@@ -149,7 +149,7 @@ def _dot(lhs: ArrayLike, rhs: ArrayLike, numbers: DotDimensionNumbers, precision
     )
 
 
-# --- ragged --------------------------------------------------------------------------------------------------------
+# --- ragged ---
 
 _ROWS_IN_GROUPS = RaggedDotDimensionNumbers(DotDimensionNumbers((((1,), (1,)), ((), ()))), (0,), (0,))
 

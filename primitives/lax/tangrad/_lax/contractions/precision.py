@@ -148,7 +148,7 @@ def canonicalize_precision(precision: object) -> Any:
     )
 
 
-# --- what the algorithms mean, for backends ------------------------------------------------------------------------
+# --- what the algorithms mean, for backends ---
 
 _PRESETS = DotAlgorithmPreset
 _FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e4m3b11fnuz")

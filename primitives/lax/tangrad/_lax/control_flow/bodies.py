@@ -193,7 +193,7 @@ def flat_operands(values: object, what: str, argument: str) -> tuple[list[Value]
     return [as_operand(leaf) for leaf in leaves], treedef
 
 
-# --- several functions on the same operands -------------------------------------------------------------------------
+# --- several functions on the same operands ---
 
 _extended = JaxprCache()
 register_cache(_extended.clear)

@@ -199,7 +199,7 @@ def _chosen_avals(avals: Sequence[ShapedArray], flags: Sequence[bool]) -> list[S
     return [aval for aval, flag in zip(avals, flags, strict=True) if flag]
 
 
-# --- one of several programs ----------------------------------------------------------------------------------------
+# --- one of several programs ---
 
 
 def _choice_linearized(primitive: Primitive, lead: int) -> None:
@@ -265,7 +265,7 @@ class _BranchHalves:
         self.linear = ClosedJaxpr(Jaxpr([], invars, call.outvars, [call]))
 
 
-# --- while ----------------------------------------------------------------------------------------------------------
+# --- while ---
 
 
 @linearize.rule(while_p)
@@ -301,7 +301,7 @@ def _linear_while(params: Params, primals: Sequence[Value], active: Flags) -> tu
     return ClosedJaxpr(Jaxpr([], invars, call.outvars[len(init) :], [*eqns, call])), loop.carry
 
 
-# --- scan -----------------------------------------------------------------------------------------------------------
+# --- scan ---
 
 
 @linearize.rule(scan_p)

@@ -29,7 +29,7 @@ _seen = JaxprCache()
 register_cache(_seen.clear)
 
 
-# --- conditionals ---------------------------------------------------------------------------------------------------
+# --- conditionals ---
 
 
 def evaluate_cond(args: Values, params: Params) -> tuple[Array, ...]:
@@ -81,7 +81,7 @@ def _arrays(outs: Values, args: Values) -> tuple[Array, ...]:
     return tuple([backend.put(out.ndarray, out.aval) if type(out) is Literal else out for out in outs])
 
 
-# --- platforms ------------------------------------------------------------------------------------------------------
+# --- platforms ---
 
 GPUS = ("cuda", "rocm")
 
@@ -118,7 +118,7 @@ def branch_of_values(platforms: Sequence[str | None], values: Values) -> int:
     return branch_of_platform(platforms, backend.name, platform)
 
 
-# --- loops ----------------------------------------------------------------------------------------------------------
+# --- loops ---
 
 
 def evaluate_while(args: Values, params: Params) -> tuple[Array, ...]:
@@ -183,7 +183,7 @@ def scan_by_steps(
     ]
 
 
-# --- programs -------------------------------------------------------------------------------------------------------
+# --- programs ---
 
 
 def _as_one_program(name: str, body: ClosedJaxpr, args: Values, params: Params) -> tuple[Array, ...]:

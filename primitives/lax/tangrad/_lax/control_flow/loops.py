@@ -165,7 +165,7 @@ def _check_condition(what: str, cond_fun: object, condition: Body) -> None:
 _LEAF = tree.structure(0)
 
 
-# --- counting -------------------------------------------------------------------------------------------------------
+# --- counting ---
 
 
 @overload

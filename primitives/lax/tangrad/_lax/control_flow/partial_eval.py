@@ -41,7 +41,7 @@ def _merge(out_known: Sequence[bool], values: Sequence[Value]) -> list[Value | N
     return [next(found) if is_known else None for is_known in out_known]
 
 
-# --- one of several programs ----------------------------------------------------------------------------------------
+# --- one of several programs ---
 
 
 def _choice(primitive: Primitive, lead: int) -> None:
@@ -92,7 +92,7 @@ def _taken_apart(
     return PartialEval(_merge(out_known, outs), (), call, rest)
 
 
-# --- while ----------------------------------------------------------------------------------------------------------
+# --- while ---
 
 
 @partial_eval.rule(while_p)
@@ -135,7 +135,7 @@ def _known_while(args: Sequence[object], params: Params, of_cond: Flags, of_body
     return while_p.bind(*kept(cond_consts, of_cond), *kept(body_consts, of_body), *kept(init, carry), **new)
 
 
-# --- scan -----------------------------------------------------------------------------------------------------------
+# --- scan ---
 
 
 @partial_eval.rule(scan_p)

@@ -135,7 +135,7 @@ def _varying(aval: ShapedArray, axes: object) -> ShapedArray:
     return aval if aval.named_shape == axes else aval.update(named_shape=axes)
 
 
-# --- small things that the rules share ------------------------------------------------------------------------------
+# --- small things that the rules share ---
 
 
 def split_list(values: Sequence[object], *counts: int) -> list[list[Any]]:

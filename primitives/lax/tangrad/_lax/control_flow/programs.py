@@ -106,7 +106,7 @@ def without_effects(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr.replace(eqns=kept[::-1]), closed.consts)
 
 
-# --- what a loop does not change ------------------------------------------------------------------------------------
+# --- what a loop does not change ---
 
 
 def invariant_vars(jaxpr: Jaxpr, given: Iterable[Var]) -> set[Var]:

@@ -131,7 +131,7 @@ def _made_with(jaxpr: Jaxpr, needed: Sequence[Var]) -> list[Var]:
     return made
 
 
-# --- branches -------------------------------------------------------------------------------------------------------
+# --- branches ---
 
 
 class BranchResiduals:

@@ -50,7 +50,7 @@ def _nonzero(cotangents: Sequence[Value | Zero]) -> Flags:
     return tuple([type(cotangent) is not Zero for cotangent in cotangents])
 
 
-# --- one of several programs ----------------------------------------------------------------------------------------
+# --- one of several programs ---
 
 
 def _choice(primitive: Primitive, lead: int) -> None:
@@ -87,7 +87,7 @@ def _transpose_branches(
     return tuple([with_zeros(program, flags, nonzero, avals) for program, flags in made]), nonzero
 
 
-# --- while ----------------------------------------------------------------------------------------------------------
+# --- while ---
 
 
 @transpose.rule(while_p)
@@ -99,7 +99,7 @@ def _(cotangents: object, *args: Value | Linear, **params: object) -> tuple[Valu
     )
 
 
-# --- scan -----------------------------------------------------------------------------------------------------------
+# --- scan ---
 
 
 @transpose.rule(scan_p)

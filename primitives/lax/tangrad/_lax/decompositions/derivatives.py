@@ -79,7 +79,7 @@ def _real(x: Value) -> Value:
     return e.real(x) if is_complex(x) else x
 
 
-# --- LU ------------------------------------------------------------------------------------------------------------
+# --- LU ---
 
 
 @jvp.rule(lu_p)
@@ -103,7 +103,7 @@ def _lu(primals: Values, tangents: Values) -> tuple[Sequence[Value], Sequence[Va
     return (lu, pivots, permutation), (changed, Zero.of(pivots), Zero.of(permutation))
 
 
-# --- QR ------------------------------------------------------------------------------------------------------------
+# --- QR ---
 
 
 @jvp.rule(qr_p)
@@ -162,7 +162,7 @@ def _completion_tangent(q: Value, tangent: Value) -> Array:
     return s.concatenate([upper, lower], q.aval.ndim - 2)
 
 
-# --- singular values -----------------------------------------------------------------------------------------------
+# --- singular values ---
 
 
 @jvp.rule(svd_p)
@@ -210,7 +210,7 @@ def _reciprocal_sums(values: Value) -> Value:
     return e.div(s.full_like(sums, 1), sums)
 
 
-# --- eigenvalues ---------------------------------------------------------------------------------------------------
+# --- eigenvalues ---
 
 
 @jvp.rule(eigh_p)

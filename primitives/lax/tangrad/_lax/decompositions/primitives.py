@@ -153,7 +153,7 @@ def _complex(dtype: DType) -> np.dtype:
     return dtypes.as_dtype("complex64" if dtypes.dtype_name(dtype) in ("float32", "complex64") else "complex128")
 
 
-# --- LU ------------------------------------------------------------------------------------------------------------
+# --- LU ---
 
 
 @decompositions.primitive(name="lu", multiple_results=True)
@@ -184,7 +184,7 @@ def lu_pivots_to_permutation_p(pivots: ShapedArray, *, permutation_size: int) ->
     return ShapedArray((*pivots.shape[:-1], permutation_size), pivots.dtype)
 
 
-# --- QR ------------------------------------------------------------------------------------------------------------
+# --- QR ---
 
 
 @decompositions.primitive(name="geqrf", multiple_results=True)
@@ -236,7 +236,7 @@ def qr_p(x: ShapedArray, *, pivoting: bool, full_matrices: bool) -> tuple[Shaped
     return (*factors, ShapedArray((*batch, columns), INDEX)) if pivoting else factors
 
 
-# --- singular values, eigenvalues ----------------------------------------------------------------------------------
+# --- singular values, eigenvalues ---
 
 
 @decompositions.primitive(name="svd", multiple_results=True)
@@ -271,7 +271,7 @@ def eig_p(
     return (ShapedArray((*batch, size), dtype), *[ShapedArray(x.shape, dtype)] * wanted)
 
 
-# --- reduced forms -------------------------------------------------------------------------------------------------
+# --- reduced forms ---
 
 
 @decompositions.primitive(name="schur", multiple_results=True)

@@ -123,7 +123,7 @@ def tanh_slope(answer: Value) -> Array:
     return mul(plus(1, answer), sub(number(1, answer), answer))
 
 
-# --- signs and rounding --------------------------------------------------------------------------------------------
+# --- signs and rounding ---
 
 linear_jvp(jvp, p.neg_p)
 zero_jvp(jvp, p.floor_p, p.ceil_p, p.round_p, p.is_finite_p)
@@ -157,7 +157,7 @@ def _sign(primals: Values, tangents: tuple[Value | Zero, ...]) -> tuple[Value, V
     return answer, mul(across, p.convert_element_type_p.bind(inverse, new_dtype=dtype, weak_type=True))
 
 
-# --- functions of one variable -------------------------------------------------------------------------------------
+# --- functions of one variable ---
 
 
 def _atanh(tangent: object, answer: object, x: Value) -> object:
@@ -209,7 +209,7 @@ def _integer_pow(primals: Values, tangents: tuple[Value | Zero, ...], *, y: int)
     return answer, mul(tangent, scaled(y, rest))
 
 
-# --- complex parts -------------------------------------------------------------------------------------------------
+# --- complex parts ---
 
 linear_jvp(jvp, p.real_p, p.imag_p, p.conj_p)
 elementwise_jvp(
@@ -219,7 +219,7 @@ elementwise_jvp(
     lambda t, ans, x, y: p.complex_p.bind(number(0, t), t),
 )
 
-# --- arithmetic ----------------------------------------------------------------------------------------------------
+# --- arithmetic ---
 
 elementwise_jvp(jvp, p.add_p, lambda t, ans, x, y: t, lambda t, ans, x, y: t)
 elementwise_jvp(jvp, p.sub_p, lambda t, ans, x, y: t, lambda t, ans, x, y: neg(t))
@@ -312,13 +312,13 @@ def _pow_by_exponent(tangent: Value, answer: Value, x: Value, y: Value) -> Array
 
 elementwise_jvp(jvp, p.pow_p, _pow_by_base, _pow_by_exponent)
 
-# --- bits and comparisons ------------------------------------------------------------------------------------------
+# --- bits and comparisons ---
 
 zero_jvp(jvp, p.not_p, p.and_p, p.or_p, p.xor_p, p.population_count_p, p.clz_p)
 zero_jvp(jvp, p.shift_left_p, p.shift_right_logical_p, p.shift_right_arithmetic_p)
 zero_jvp(jvp, p.eq_p, p.ne_p, p.lt_p, p.le_p, p.gt_p, p.ge_p, p.eq_to_p, p.lt_to_p, p.le_to_p)
 
-# --- selection -----------------------------------------------------------------------------------------------------
+# --- selection ---
 
 
 @jvp.rule(p.select_n_p)
@@ -352,7 +352,7 @@ elementwise_jvp(
     lambda t, ans, low, x, high: where(_above(x, high), t, 0),
 )
 
-# --- conversions ---------------------------------------------------------------------------------------------------
+# --- conversions ---
 
 zero_jvp(jvp, p.bitcast_convert_type_p)
 linear_jvp(jvp, p.reduce_precision_p)
@@ -383,7 +383,7 @@ def _back(ct: Value, aval: ShapedArray) -> Value:
     return ct if ct.aval.shape == aval.shape else unbroadcast(ct, aval)
 
 
-# --- one operand ---------------------------------------------------------------------------------------------------
+# --- one operand ---
 
 linear_transpose_rule(transpose, p.neg_p, lambda ct, x: p.neg_p.bind(ct))
 linear_transpose_rule(transpose, p.real_p, lambda ct, x: p.complex_p.bind(ct, _zero(ct)))
@@ -398,7 +398,7 @@ linear_transpose_rule(
 )
 linear_transpose_rule(transpose, p.reduce_precision_p, lambda ct, x, **params: p.reduce_precision_p.bind(ct, **params))
 
-# --- two operands --------------------------------------------------------------------------------------------------
+# --- two operands ---
 
 
 @transpose.rule(p.add_p)
@@ -438,7 +438,7 @@ def _complex(ct: Value, x: Value | Linear, y: Value | Linear) -> tuple[Value | N
     )
 
 
-# --- selection -----------------------------------------------------------------------------------------------------
+# --- selection ---
 
 
 @transpose.rule(p.select_n_p)

@@ -24,7 +24,7 @@ from tangrad.typing import Value, Values
 jvp = RuleSet("jvp", api=1)
 
 
-# --- Cholesky ------------------------------------------------------------------------------------------------------
+# --- Cholesky ---
 
 
 @jvp.rule(cholesky_p)
@@ -73,7 +73,7 @@ def _outer(x: Value, y: Value) -> Array:
     return mul_p.bind(column, row)
 
 
-# --- triangular systems --------------------------------------------------------------------------------------------
+# --- triangular systems ---
 
 
 @jvp.rule(triangular_solve_p)

@@ -94,7 +94,7 @@ def nothing_added(dtype: DType) -> Value:
     return literal(-0.0 if is_kind(dtype, (FLOATING,)) else 0, dtype, True)
 
 
-# --- the primitives' decompositions --------------------------------------------------------------------------------
+# --- the primitives' decompositions ---
 
 
 def _running(operation: Callable[[Value, Value], Array]) -> Callable[..., Value]:
@@ -208,7 +208,7 @@ def rows(arrays: Arrays, start: int, limit: int, step: int = 1) -> Arrays:
     return tuple(outs)
 
 
-# --- programs of scalars on arrays ---------------------------------------------------------------------------------
+# --- programs of scalars on arrays ---
 
 
 def apply_to_arrays(closed: ClosedJaxpr, arrays: Arrays) -> Arrays:

@@ -116,7 +116,7 @@ def _reduce(closed: ClosedJaxpr, arrays: Sequence[Value], initial: Sequence[Valu
     return p.reduce_p.bind(*arrays, *initial, jaxpr=closed, dimensions=axes)
 
 
-# --- the operation as a program ------------------------------------------------------------------------------------
+# --- the operation as a program ---
 
 
 def scalar_program(
@@ -161,7 +161,7 @@ def _trace(
     return closed, out_structure[0]
 
 
-# --- simple operations ---------------------------------------------------------------------------------------------
+# --- simple operations ---
 
 
 # The functions of which reductions are primitives.

@@ -27,7 +27,7 @@ linear_jvp(jvp, p.reduce_sum_p, p.cumsum_p)
 zero_jvp(jvp, p.argmax_p, p.argmin_p, p.reduce_and_p, p.reduce_or_p, p.reduce_xor_p)
 
 
-# --- reductions ----------------------------------------------------------------------------------------------------
+# --- reductions ---
 
 
 def _number(value: float, like: Value) -> Value:
@@ -84,7 +84,7 @@ def _padded(x: Value, fill: int, count: int) -> Value:
     return pad_p.bind(x, _number(fill, x), padding_config=config)
 
 
-# --- running totals ------------------------------------------------------------------------------------------------
+# --- running totals ---
 # Scans of pairs (value, tangent): what combines two pairs is linear in the tangents.
 
 

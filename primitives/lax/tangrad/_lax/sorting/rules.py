@@ -28,7 +28,7 @@ sharding = RuleSet("sharding", api=1)
 sharding.form("along", sort_p, using=["dimension"])
 sharding.form("along", top_k_p, using=["axis"])
 
-# --- mapped axes: the first operand's stays where it is ------------------------------------------------------------
+# --- mapped axes: the first operand's stays where it is ---
 
 batch = RuleSet("batch", api=1)
 
@@ -57,7 +57,7 @@ def _selection(primitive: Primitive) -> None:
 _selection(top_k_p)
 _selection(approx_top_k_p)
 
-# --- padded arrays: what does not count comes last, whatever it is -------------------------------------------------
+# --- padded arrays: what does not count comes last, whatever it is ---
 
 mask = RuleSet("mask", api=1)
 

@@ -225,7 +225,7 @@ def _log1p_minus_series(m: Arithmetic, x: Number) -> Number:
     return 2 * s * square * m.polynomial(square, _ODD_RECIPROCALS) - s * x
 
 
-# --- the series ----------------------------------------------------------------------------------------------------
+# --- the series ---
 
 
 def _series(m: Arithmetic, a: Number, x: Number) -> Number:
@@ -271,7 +271,7 @@ def _q_small(m: Arithmetic, a: Number, x: Number) -> Number:
     return -excess - (1 + excess) * a * total
 
 
-# --- the continued fraction ----------------------------------------------------------------------------------------
+# --- the continued fraction ---
 
 
 def _fraction(m: Arithmetic, a: Number, x: Number) -> Number:
@@ -325,7 +325,7 @@ def _fraction_slope(m: Arithmetic, a: Number, x: Number) -> Number:
     return (m.log(x) - m.digamma(a)) * value + slope
 
 
-# --- Temme's expansion ---------------------------------------------------------------------------------------------
+# --- Temme's expansion ---
 # With λ = x / a, μ = λ - 1, η² / 2 = μ - log λ: P = erfc(-η √(a/2)) / 2 - e^(-aη²/2) / √(2πa) · Σ cₖ(η) a⁻ᵏ. Three
 # terms suffice from a = 10⁴, and where |η| > 1 the exponential is 0.
 
@@ -379,7 +379,7 @@ def _large_slope(m: Arithmetic, a: Number, x: Number) -> Number:
     return 0.5 * eta - ratio - (total * (mu - 0.5 * eta * eta - 0.5 / a) - by_eta * ratio / a + by_a)
 
 
-# --- the incomplete beta function ----------------------------------------------------------------------------------
+# --- the incomplete beta function ---
 
 
 def betainc(m: Arithmetic, a: Number, b: Number, x: Number) -> Number:

@@ -56,7 +56,7 @@ def unknown(name: str, argument: str) -> Callable[..., NoReturn]:
     return derivative
 
 
-# --- error functions -----------------------------------------------------------------------------------------------
+# --- error functions ---
 
 _DENSITY = 2 / math.sqrt(math.pi)
 
@@ -70,7 +70,7 @@ elementwise_jvp(jvp, p.erf_p, lambda t, ans, x: mul(t, scaled(_DENSITY, _bell(x)
 elementwise_jvp(jvp, p.erfc_p, lambda t, ans, x: mul(t, scaled(-_DENSITY, _bell(x))))
 elementwise_jvp(jvp, p.erf_inv_p, lambda t, ans, x: mul(t, scaled(1 / _DENSITY, exp(square(ans)))))
 
-# --- the gamma family ----------------------------------------------------------------------------------------------
+# --- the gamma family ---
 
 
 def _next(x: Value) -> Array:
@@ -182,7 +182,7 @@ def _beta_density(tangent: Value, answer: Value, a: Value, b: Value, x: Value) -
 
 elementwise_jvp(jvp, p.regularized_incomplete_beta_p, unknown("betainc", "a"), unknown("betainc", "b"), _beta_density)
 
-# --- Bessel functions ----------------------------------------------------------------------------------------------
+# --- Bessel functions ---
 
 # From here on by the series in 1 / |x| (DLMF 10.40.1), in which nothing cancels: both functions differ by little.
 _FAR = 25.0

@@ -35,7 +35,7 @@ def _optimization_barrier(
     return p.optimization_barrier_p.bind(*args), dims
 
 
-# --- shape ---------------------------------------------------------------------------------------------------------
+# --- shape ---
 
 
 def _around(dim: int, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ def _rev(
     return p.rev_p.bind(operand, dimensions=_around(dim, dimensions)), dim
 
 
-# --- parts ---------------------------------------------------------------------------------------------------------
+# --- parts ---
 
 
 def _insert(values: tuple[T, ...], position: int | None, value: T) -> tuple[T, ...]:
@@ -200,7 +200,7 @@ def _dynamic_update_slice(args: Values, dims: Sequence[Any], *, axis_info: AxisI
     return out, 0
 
 
-# --- joining -------------------------------------------------------------------------------------------------------
+# --- joining ---
 
 
 @batch.rule(p.concatenate_p)

@@ -79,7 +79,7 @@ def total(value: Value, axes: Sequence[int]) -> Value:
     return reduce_sum_p.bind(value, axes=tuple(axes)) if axes else value
 
 
-# --- shape ---------------------------------------------------------------------------------------------------------
+# --- shape ---
 
 
 def _broadcast_in_dim(
@@ -117,7 +117,7 @@ linear_transpose_rule(
 linear_transpose_rule(transpose, p.rev_p, lambda ct, x, *, dimensions: p.rev_p.bind(ct, dimensions=dimensions))
 linear_transpose_rule(transpose, p.copy_p, lambda ct, x: ct)
 
-# --- parts ---------------------------------------------------------------------------------------------------------
+# --- parts ---
 
 
 def _slice(
@@ -164,7 +164,7 @@ def _dynamic_update_slice_transposed(
     return (rest, update_ct, *[None] * len(starts))
 
 
-# --- joining -------------------------------------------------------------------------------------------------------
+# --- joining ---
 
 
 @transpose.rule(p.concatenate_p)
@@ -200,7 +200,7 @@ def _unpad(ct: Value, shape: Dimensions, config: tuple[tuple[int, ...], ...]) ->
     return p.slice_p.bind(whole, start_indices=(0,) * len(config), limit_indices=whole.aval.shape, strides=steps)
 
 
-# --- identities ----------------------------------------------------------------------------------------------------
+# --- identities ---
 
 
 @transpose.rule(p.optimization_barrier_p)

@@ -58,7 +58,7 @@ whole(mask, copy_p, iota_p, squeeze_p, stop_gradient_p, transpose_p)
 mask.add(optimization_barrier_p, lambda args, shapes, *, sizes: optimization_barrier_p.bind(*args))
 
 
-# --- elements by their positions ------------------------------------------------------------------------------------
+# --- elements by their positions ---
 
 
 def take(x: Value, places: Value, axis: int) -> Array:
@@ -88,7 +88,7 @@ def _taken(x: Value, start: ArrayLike, count: int, step: int, axis: int) -> Arra
     return take(x, add_p.bind(places, number(start)), axis)
 
 
-# --- shape ----------------------------------------------------------------------------------------------------------
+# --- shape ---
 
 
 @mask.rule(broadcast_in_dim_p)
@@ -185,7 +185,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes, dime
     return sizes.fill(x, shape, 0)
 
 
-# --- parts ----------------------------------------------------------------------------------------------------------
+# --- parts ---
 
 
 @mask.rule(slice_p)
@@ -276,7 +276,7 @@ def _(args: Sequence[Value], shapes: Sequence[Dimensions], *, sizes: Sizes) -> V
     return select_n_p.bind(within, x, update) if within is not None else update
 
 
-# --- joining --------------------------------------------------------------------------------------------------------
+# --- joining ---
 
 
 @mask.rule(concatenate_p)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tangrad.typing import DType, Params, Value
 
 
-# --- The value of a dimension: what a symbolic dimension is where a program computes with it --------------------------
+# --- The value of a dimension: what a symbolic dimension is where a program computes with it ---
 
 
 dimensions = PrimitiveSet("dimensions", api=1)
@@ -114,7 +114,7 @@ class Dimension(SymbolicDimension):
     def __tangrad_array__(self) -> Value:
         return dimension_as_value_p.bind(dimension=self, dtype=dtypes.default_int_dtype())
 
-    # --- arithmetic -------------------------------------------------------------------------------------------------
+    # --- arithmetic ---
 
     def __neg__(self) -> int | Dimension:
         return dimension(self.scope, self.polynomial.scaled(-1))
@@ -145,7 +145,7 @@ class Dimension(SymbolicDimension):
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    # --- comparisons ------------------------------------------------------------------------------------------------
+    # --- comparisons ---
 
     def __ge__(self, other: object) -> bool:
         return _compared(self, other, ">=", 1)
@@ -169,7 +169,7 @@ class Dimension(SymbolicDimension):
             f'symbolic_shape(..., constraints=("{self} >= 1",))'
         )
 
-    # --- no number --------------------------------------------------------------------------------------------------
+    # --- no number ---
 
     def __index__(self) -> int:
         raise InconclusiveDimensionOperation(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 
-# --- The errors about dimensions that are no numbers yet --------------------------------------------------------------
+# --- The errors about dimensions that are no numbers yet ---
 
 
 class UnsolvableDimensionsError(ValueError):

@@ -23,7 +23,7 @@ from tangrad._lax.symbolic.polynomials import (
     single,
 )
 
-# --- Interval arithmetic: the numbers between which a polynomial is, whatever the sizes are ---------------------------
+# --- Interval arithmetic: the numbers between which a polynomial is, whatever the sizes are ---
 # After R. E. Moore, Interval Analysis (1966). Ends are integers or infinities.
 
 

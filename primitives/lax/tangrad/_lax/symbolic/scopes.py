@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tangrad.typing import Value
 
 
-# --- Reading dimensions, shapes and constraints: `b, 2*n + 1, floordiv(m, 2), ...` ------------------------------------
+# --- Reading dimensions, shapes and constraints: `b, 2*n + 1, floordiv(m, 2), ...` ---
 # shape       = [ "(" ] [ entry { "," entry } [ "," ] ] [ ")" ]
 # entry       = "..." | "_" | sum
 # constraint  = sum ( ">=" | "<=" | "==" ) sum
@@ -248,7 +248,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-# --- Scopes: which dimension variables belong together, and what is known of them -------------------------------------
+# --- Scopes: which dimension variables belong together, and what is known of them ---
 
 
 MOST_DIVIDED = 4096  # divisors of larger numbers are not looked for

@@ -24,7 +24,7 @@ batch = RuleSet("batch", api=1)
 _NEUTRAL: dict[str, object] = {"padding": (0, 0)}  # of a dimension that is not reduced; 1 for all other parameters
 
 
-# --- convolution ---------------------------------------------------------------------------------------------------
+# --- convolution ---
 
 
 @batch.rule(p.conv_general_dilated_p)
@@ -91,7 +91,7 @@ def _kernels(lhs: Value, rhs: Value, dim: int, size: int, params: Params) -> tup
     return join_axis(out, position, position + 1), position
 
 
-# --- reductions over windows ---------------------------------------------------------------------------------------
+# --- reductions over windows ---
 
 
 def _with_dimension(params: Params, dim: int) -> dict[str, object]:

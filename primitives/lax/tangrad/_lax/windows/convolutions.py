@@ -268,7 +268,7 @@ def conv_transpose(
     )
 
 
-# --- parameters ----------------------------------------------------------------------------------------------------
+# --- parameters ---
 
 
 def integers(name: str, values: Sequence[int], argument: str) -> tuple[int, ...]:

@@ -103,7 +103,7 @@ transpose = RuleSet("transpose", api=1)
 transpose.not_applicable("it is not linear", *SELECTIONS)
 
 
-# --- convolution ---------------------------------------------------------------------------------------------------
+# --- convolution ---
 
 
 @transpose.rule(conv_general_dilated_p)
@@ -213,7 +213,7 @@ def _in_dtype(value: Value, aval: ShapedArray) -> Value:
     return convert_element_type_p.bind(value, new_dtype=aval.dtype, weak_type=aval.weak_type)
 
 
-# --- reductions over windows ---------------------------------------------------------------------------------------
+# --- reductions over windows ---
 
 
 def _reduce_window_sum(

@@ -218,7 +218,7 @@ def padtype_to_pads(
     return pads
 
 
-# --- sizes of results ----------------------------------------------------------------------------------------------
+# --- sizes of results ---
 
 
 def reduce_window_shape_tuple(
@@ -371,7 +371,7 @@ def unpermuted(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
     return tuple([sizes[spec.index(dimension)] for dimension in range(len(spec))])
 
 
-# --- padding -------------------------------------------------------------------------------------------------------
+# --- padding ---
 
 
 def transposed_pads(window: int, stride: int, padding: object) -> tuple[int, int]:

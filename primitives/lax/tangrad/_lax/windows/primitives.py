@@ -123,7 +123,7 @@ windows = PrimitiveSet("windows", api=1)
 Pads = tuple[tuple[int, int], ...]
 
 
-# --- convolution ---------------------------------------------------------------------------------------------------
+# --- convolution ---
 
 
 @windows.primitive(name="conv_general_dilated")
@@ -222,7 +222,7 @@ def _result_dtype(dtype: DType, preferred: DType | None) -> DType:
     return preferred
 
 
-# --- reductions over windows ---------------------------------------------------------------------------------------
+# --- reductions over windows ---
 
 
 def window_shape(name: str, operand: ShapedArray, params: Params) -> Dimensions:
@@ -302,7 +302,7 @@ def reduce_window_p(*args: ShapedArray, jaxpr: ClosedJaxpr, **params: object) ->
     return tuple([ShapedArray(shape, operand.dtype) for operand in operands])
 
 
-# --- the derivative of the greatest and least elements -------------------------------------------------------------
+# --- the derivative of the greatest and least elements ---
 
 
 def _check_selection(name: str, operand: ShapedArray, select_prim: Primitive) -> None:

@@ -65,7 +65,7 @@ def _repeat(
     return while_loop(is_waiting, body, start)[2:]
 
 
-# --- counting arrivals ---------------------------------------------------------------------------------------------
+# --- counting arrivals ---
 
 
 class Arrivals(NamedTuple):
@@ -100,7 +100,7 @@ def count_arrivals(stream: Stream, arrivals: Arrivals, like: Value, dtype: np.dt
     return seen - 1  # the one that came late was begun, too
 
 
-# --- transformed rejection -----------------------------------------------------------------------------------------
+# --- transformed rejection ---
 
 
 class Hat(NamedTuple):
@@ -176,7 +176,7 @@ def _where(mask: Value, x: ArrayLike, y: ArrayLike) -> Array:
     return lax.select(mask, x, full_like(x, y)) if hasattr(type(x), "aval") else lax.select(mask, full_like(y, x), y)
 
 
-# --- poisson -------------------------------------------------------------------------------------------------------
+# --- poisson ---
 
 
 def _poisson(stream: Stream, rate: Value, *, shape: Dimensions, dtype: np.dtype) -> Value:
@@ -246,7 +246,7 @@ def poisson(
     return draw("random.poisson", random_poisson_p, key, rate, shape=sizes, dtype=kind)
 
 
-# --- binomial ------------------------------------------------------------------------------------------------------
+# --- binomial ---
 
 
 def _binomial(stream: Stream, count: Value, p: Value, *, shape: Dimensions, dtype: np.dtype) -> Value:

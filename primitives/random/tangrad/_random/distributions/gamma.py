@@ -45,7 +45,7 @@ from tangrad.extend.lax import (
 )
 from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
-# --- the sampler ---------------------------------------------------------------------------------------------------
+# --- the sampler ---
 
 
 def _gamma(keys: Value, a: Value, *, log_space: bool, partitionable: bool) -> Value:
@@ -87,7 +87,7 @@ def random_gamma_p(keys: ShapedArray, a: ShapedArray, *, log_space: bool, partit
     return ShapedArray(a.shape, a.dtype)
 
 
-# --- gamma and loggamma --------------------------------------------------------------------------------------------
+# --- gamma and loggamma ---
 
 
 @takes_out_sharding
@@ -166,7 +166,7 @@ def _filled(x: Value, shape: tuple[int, ...]) -> Value:
     return x if x.aval.shape == shape else broadcast_in_dim_p.bind(x, shape=shape, broadcast_dimensions=())
 
 
-# --- ratios of gamma numbers ---------------------------------------------------------------------------------------
+# --- ratios of gamma numbers ---
 
 
 def _drawn(stream: Stream, a: Value, shape: tuple[int, ...], log_space: bool) -> Value:
@@ -375,7 +375,7 @@ def t(
     return draw_broadcast("random.t", random_t_p, key, shape, dtype, df=df)
 
 
-# --- balls ---------------------------------------------------------------------------------------------------------
+# --- balls ---
 
 
 def _generalized_normal(stream: Stream, p: Value, *, shape: Dimensions, dtype: Any, sign_dtype: DType) -> Array:

@@ -29,7 +29,7 @@ def _sample(
     return draw(name, primitive, key, shape=stated_shape(name, shape), dtype=kind, **params)
 
 
-# --- exponential ---------------------------------------------------------------------------------------------------
+# --- exponential ---
 
 
 def _exponential(stream: Stream, *, shape: Dimensions, dtype: DType) -> Array:
@@ -66,7 +66,7 @@ def exponential(
     return _sample("random.exponential", random_exponential_p, key, shape, dtype)
 
 
-# --- gumbel --------------------------------------------------------------------------------------------------------
+# --- gumbel ---
 
 
 def _gumbel(stream: Stream, *, shape: Dimensions, dtype: DType, mode: str) -> Array:
@@ -167,7 +167,7 @@ def gumbel_mode(mode: str | None) -> str:
     return mode
 
 
-# --- on both sides of 0 --------------------------------------------------------------------------------------------
+# --- on both sides of 0 ---
 
 
 def _laplace(stream: Stream, *, shape: Dimensions, dtype: DType) -> Array:

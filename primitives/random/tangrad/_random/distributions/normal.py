@@ -38,7 +38,7 @@ from tangrad.extend.lax import (
 from tangrad.extend.numpy import diagonal, eigh, index_argument, matrix_transpose, qr, sign, svd
 from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
-# --- normal --------------------------------------------------------------------------------------------------------
+# --- normal ---
 
 
 def _normal(stream: Stream, *, shape: Dimensions, dtype: np.dtype) -> Array:
@@ -93,7 +93,7 @@ def normal(
     )
 
 
-# --- truncated -----------------------------------------------------------------------------------------------------
+# --- truncated ---
 
 
 def _truncated_normal(stream: Stream, lower: Value, upper: Value, *, shape: Dimensions, dtype: np.dtype) -> Value:
@@ -148,7 +148,7 @@ def truncated_normal(
     return draw("random.truncated_normal", random_truncated_normal_p, key, low, high, shape=sizes, dtype=kind)
 
 
-# --- functions of normal numbers -----------------------------------------------------------------------------------
+# --- functions of normal numbers ---
 
 
 def _lognormal(stream: Stream, sigma: Value, *, shape: Dimensions, dtype: DType) -> Value:
@@ -273,7 +273,7 @@ def double_sided_maxwell(
     )
 
 
-# --- several dimensions --------------------------------------------------------------------------------------------
+# --- several dimensions ---
 
 
 @takes_out_sharding

@@ -41,7 +41,7 @@ COPIES_FROM_HOST = {
     "permutation": lambda given: type(given["x"]) is not int and transfers.is_from_host(given["x"]),
 }
 
-# --- permutation ---------------------------------------------------------------------------------------------------
+# --- permutation ---
 
 _ROUNDS = 3  # sorts by keys of 32 bits until keys that are equal in all of them are as rare as size ** -_ROUNDS
 
@@ -132,7 +132,7 @@ def _take(x: Value, indices: Value, axis: int) -> Array:
     return gather(x, expand_dims(indices, (inner,)), numbers, sizes, mode="clip")
 
 
-# --- choice --------------------------------------------------------------------------------------------------------
+# --- choice ---
 
 
 def choice(
@@ -225,7 +225,7 @@ def _indices(key: Array, shape: tuple[int, ...], population: int, p: object, rep
     return converted(indices, dtypes.default_int_dtype())
 
 
-# --- categorical ---------------------------------------------------------------------------------------------------
+# --- categorical ---
 
 
 @takes_out_sharding

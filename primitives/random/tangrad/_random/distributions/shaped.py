@@ -26,7 +26,7 @@ from tangrad.extend.lax import FLOATING, full_like, takes_out_sharding
 from tangrad.extend.numpy import power
 from tangrad.typing import ArrayLike, Dimensions, DType, DTypeLike, Key, ShardingLike, Value
 
-# --- pareto, rayleigh, weibull -------------------------------------------------------------------------------------
+# --- pareto, rayleigh, weibull ---
 
 
 def _pareto(stream: Stream, b: Value, *, shape: Dimensions, dtype: DType) -> Value:
@@ -130,7 +130,7 @@ def _own(value: object) -> Any:
     return value if isinstance(value, (int, float)) else as_operand(value)
 
 
-# --- wald, geometric, triangular -----------------------------------------------------------------------------------
+# --- wald, geometric, triangular ---
 
 
 def _wald(stream: Stream, mean: Value, *, shape: Dimensions, dtype: DType) -> Value:

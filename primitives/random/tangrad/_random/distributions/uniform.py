@@ -55,7 +55,7 @@ COPIES_FROM_HOST = {
     "uniform": lambda given: transfers.is_from_host([given.get("minval", 0.0), given.get("maxval", 1.0)])
 }
 
-# --- between two bounds --------------------------------------------------------------------------------------------
+# --- between two bounds ---
 
 
 def _between(unit: Value, low: Value, high: Value) -> Array:
@@ -126,7 +126,7 @@ def _is_number(value: object, number: int) -> bool:
     return type(value) in (int, float) and value == number
 
 
-# --- yes or no -----------------------------------------------------------------------------------------------------
+# --- yes or no ---
 
 
 def _fine_bernoulli(stream: Stream, p: Value, *, shape: Dimensions, dtype: DType) -> Value:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tangrad.core import ShapedArray
     from tangrad.typing import Dimensions
 
-# --- random numbers: whatever draws uses its key --------------------------------------------------------------------
+# --- random numbers: whatever draws uses its key ---
 
 _OWN = {
     "random_seed": MAKES,
@@ -44,7 +44,7 @@ of_random: RuleSet[KeyRule] = RuleSet("key_reuse", api=1)
 of_random.table({primitive: _OWN.get(name, consumes) for name, primitive in random.primitives.items()})
 
 
-# --- structure ------------------------------------------------------------------------------------------------------
+# --- structure ---
 
 
 def _moved(arranged: Callable[..., object]) -> Callable[..., KeyUse]:

@@ -231,7 +231,7 @@ def described(eqn: JaxprEqn) -> str:
     return name if eqn.source_info is None else f"{name} at {eqn.source_info.summarize()}"
 
 
-# --- carriers of programs -------------------------------------------------------------------------------------------
+# --- carriers of programs ---
 
 
 def of_call(avals: Sequence[ShapedArray], program: ClosedJaxpr, first: int = 0) -> KeyUse:

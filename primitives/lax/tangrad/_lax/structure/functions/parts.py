@@ -146,7 +146,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     return part if keepdims else squeeze(part, (axis,))
 
 
-# --- positions known only at run time ------------------------------------------------------------------------------
+# --- positions known only at run time ---
 
 
 def dynamic_slice(
@@ -435,7 +435,7 @@ def dynamic_update_index_in_dim(
     return dynamic_update_slice_in_dim(made, new, index, axis, allow_negative_indices=allow_negative_indices)
 
 
-# --- all parts -----------------------------------------------------------------------------------------------------
+# --- all parts ---
 
 
 def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
