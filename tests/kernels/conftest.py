@@ -59,7 +59,7 @@ def rule_sets(library_path):
         for name in ("rules_on_xla_cpu", "activations_on_xla_cpu", "fft_on_xla_cpu", "rows_on_xla_cpu"):
             importlib.import_module(f"tangrad._kernels.{name}")
         makers.append(on_xla_cpu.rule_set)
-        others += [on_xla_cpu.function_rules, on_xla_cpu.indexing_rules]
+        others += [on_xla_cpu.function_rules, on_xla_cpu.indexing_rules, on_xla_cpu.position_rules]
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(library_path)
     library.cache_clear()

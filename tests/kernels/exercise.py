@@ -106,7 +106,8 @@ def lu(call):
 
 def bits(call):
     for size in (1, 31, 32, 100, 100_001):
-        call("bits", [size], [np.array([7, 9], "uint32")], [np.empty(size, "uint32")])
+        for width in (32, 64):
+            call("bits", [size, width], [np.array([7, 9], "uint32")], [np.empty(size, f"uint{width}")])
         call("normal", [size], [np.array([7, 9], "uint32")], [np.empty(size, "float32")])
 
 

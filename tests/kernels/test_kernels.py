@@ -81,6 +81,32 @@ def test_the_greatest(backend, each_with_and_without, shape, k, dtype):
         assert_same(*both)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("shape", "axis"), [((200_001,), 0), ((9, 5000), 1), ((600, 70), 0), ((3, 99, 130), 1)])
+def test_where_the_best_are(kernels, shape, axis, dtype):
+    """The first of equal elements, zeros of both signs among them, or the first NaN, whatever its sign."""
+    if "xla" not in tangrad.core.backend_names():
+        pytest.skip("the backend xla is not installed")
+    x = elements(shape, dtype)
+    if dtypes.issubdtype(x.dtype, numpy.floating):
+        x = numpy.where(x == 0, numpy.array(0, x.dtype), x)
+        x.flat[:: 3 * x.shape[-1] + 7] = -numpy.nan
+    with tangrad.use_backend("xla"), tangrad.enable_x64(True), kernels():
+        found = tangrad.jit(lambda x: (lax.argmax(x, axis, "int64"), lax.argmin(x, axis, "int32")))(np.asarray(x))
+    wide = x.astype("float64") if dtypes.issubdtype(x.dtype, numpy.floating) else x
+    numpy.testing.assert_array_equal(found[0], numpy.argmax(wide, axis))
+    numpy.testing.assert_array_equal(found[1], numpy.argmin(wide, axis))
+
+
+@pytest.mark.parametrize(("shape", "axes"), [((200_001,), 0), ((9, 5000), 1), ((600, 70), 0), ((3, 99, 130), (1, 2))])
+def test_truth_of_many(backend, each_with_and_without, shape, axes):
+    last = numpy.zeros(shape, bool)
+    last.flat[-1] = True
+    calls = [(x,) for x in (last, ~last, last & False, last | True, elements(shape, "bool"))]
+    for both in each_with_and_without(lambda x: (np.any(x, axes), np.all(x, axes)), *calls):
+        assert_same(*both)
+
+
 def test_under_transformations(backend, with_and_without):
     x = draw((12, 40, 30), "int32").astype("float32") % 50
     for function in (
@@ -240,7 +266,7 @@ def test_kernels_find_places_of_many_values_alone(kernels):
     with kernels(), tangrad.use_backend("xla"):
         keys, search = numpy.arange(9.0, dtype="float32"), tangrad.jit(np.searchsorted)
         assert "tangrad_kernels.search" in search.lower(keys, numpy.zeros(5000, "float32")).as_text()
-        assert "tangrad_kernels" not in search.lower(keys, numpy.zeros(500, "float32")).as_text()
+        assert "tangrad_kernels" not in search.lower(keys, numpy.zeros(100, "float32")).as_text()
         assert "tangrad_kernels" not in search.lower(keys.astype("float16"), numpy.zeros(5000, "float16")).as_text()
 
 
@@ -438,6 +464,7 @@ PROGRAMS = {
     "uniform": lambda key, shape: random.uniform(key, shape, "float32", -1, 3),
     "double": lambda key, shape: random.uniform(key, shape, "float64"),
     "normal": lambda key, shape: random.normal(key, shape, "float32"),
+    "long integers": lambda key, shape: random.randint(key, shape, -5, 1 << 40, "int64"),
     "integers": lambda key, shape: random.randint(key, shape, 0, 1000),
     "choices": lambda key, shape: random.categorical(key, np.zeros(3), shape=shape),
     "many keys": lambda key, shape: tangrad.vmap(lambda key: random.normal(key, shape[:1]))(random.split(key, 3)),
@@ -463,7 +490,7 @@ def test_normal_numbers_are_nearer_to_exact_ones(library_path):
     """Than those of NumPy's steps, which have log(1 - x²) of a square that is rounded."""
     special, call, size = pytest.importorskip("scipy.special"), Caller(str(library_path)), 3_000_001
     key, words, normal = numpy.array([0, 3], "uint32"), numpy.empty(size, "uint32"), numpy.empty(size, "float32")
-    call("bits", [size], [key], [words])
+    call("bits", [size, 32], [key], [words])
     call("normal", [size], [key], [normal])
     low = numpy.nextafter(numpy.float32(-1), numpy.float32(0))
     uniform = (((words >> 9) | 0x3F800000).view("float32") - 1) * 2 + low

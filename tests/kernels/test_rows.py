@@ -673,7 +673,7 @@ def test_programs_count_by_the_kernel(kernels):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint64", "int8"])
 def test_rows_that_are_added(compared, dtype):
-    tables = [draw(shape, "int8").astype(dtype) for shape in ((70, 5), (31, 2, 3), (1, 40))]
+    tables = [draw(shape, "int8").astype(dtype) for shape in ((70, 5), (31, 2, 3), (1, 40), (900,), (9, 1))]
     rows = [draw((5000, *table.shape[1:]), "int8", 1).astype(dtype) for table in tables]
     lists = [[places(len(table), index, outside=7) for index in ("int32", "int64", "uint32")] for table in tables]
 
@@ -690,15 +690,26 @@ def test_rows_that_are_added(compared, dtype):
     )
 
 
-def test_rows_are_added_in_order(kernels):
-    """One after another in each row, whatever the number of threads: sums are rounded as NumPy's."""
-    x, at = numpy.random.default_rng(1).normal(size=(9000, 33)).astype("float32"), places(50, "int32", count=9000) % 50
-    expected = numpy.zeros((50, 33), "float32")
+@pytest.mark.parametrize("size", [50, 200_000])
+@pytest.mark.parametrize("row", [(33,), (1,), ()], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_are_added_in_order(kernels, dtype, row, size):
+    """One after another in each row, whatever the number of threads; of float32 in float64 where many meet."""
+    x, at = numpy.random.default_rng(1).normal(size=(70_000, *row)).astype(dtype), places(size, "int32", count=70_000)
+    at = at % size
+    at[::2] = numpy.minimum(at[::2], 1)
+    meet = numpy.bincount(at, minlength=size) > (64 if row == (33,) or size > 50 else 0)
+    start = numpy.linspace(-1, 1, size, dtype=dtype).reshape(size, *[1] * len(row)) * numpy.ones(row, dtype)
+    expected, wide = start.copy(), start.astype("float64")
     numpy.add.at(expected, at, x)
-    with kernels(), tangrad.use_backend("numpy"):
-        compiled = tangrad.jit(lambda x, at: np.zeros((50, 33), "float32").at[at].add(x))
-        assert "add_rows(" in compiled.lower(x, at).compile().as_text()
-        numpy.testing.assert_array_equal(compiled(x, at), expected)
+    numpy.add.at(wide, at, x.astype("float64"))
+    expected[meet] = wide[meet]
+    with kernels(), tangrad.use_backend("numpy"), tangrad.enable_x64(True):
+        compiled = tangrad.jit(lambda start, x, at: start.at[at].add(x))
+        assert "add_rows(" in compiled.lower(start, x, at).compile().as_text()
+        numpy.testing.assert_array_equal(compiled(start, x, at), expected)
+        ones = numpy.ones_like(x)
+        numpy.testing.assert_array_equal(compiled(start[:1] * 0 + 1e9, ones, at * 0), 1e9 + 70_000 * ones[:1])
 
 
 def test_gradients_and_batches(compared):

@@ -138,6 +138,25 @@ def test_functions_on_numpy(kernels, monkeypatch, dtype, count):
         numpy.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("name", NUMBERS)
+def test_narrow_numbers_on_numpy(kernels, name):
+    """In `bfloat16`: what single precision gives, rounded once."""
+    with numpy.errstate(all="ignore"):
+        x = numpy.array([*SPECIAL, *numpy.linspace(-9, 9, 5001)], "float32").astype(np.bfloat16.dtype)
+    function = getattr(np, name)
+    with tangrad.use_backend("numpy"), kernels():
+        program = tangrad.jit(lambda x: function(x))
+        found = numpy.asarray(program(x))
+        assert "chain(" in program.lower(x).compile().as_text()
+        few = tangrad.jit(lambda x: function(x)).lower(x[:50]).compile().as_text()
+        assert "chain(" not in few
+    wide = x.astype("float32")
+    with numpy.errstate(all="ignore"):
+        exact = getattr(numpy, name)(wide.astype("float64")).astype("float32")
+    assert found.dtype == x.dtype
+    numpy.testing.assert_allclose(found.astype("float32"), exact, rtol=2.0**-8, atol=1e-40)
+
+
 def test_donated_arrays(backend, kernels):
     with kernels():
         x = np.asarray(numpy.linspace(-1, 1, 9000, dtype="float32"))

@@ -37,6 +37,8 @@ def libraries(rule_sets):
         on_xla_cpu.rule_set({**jobs, **vendor_jobs.SPECTRA}),
         on_xla_cpu.product_rules(),
         on_xla_cpu.transpose_rules(),
+        on_numpy.rule_set({**vendor_jobs.VECTORS["numpy"], **vendor_jobs.SPECIAL["numpy"]}),
+        on_xla_cpu.rule_set({**vendor_jobs.VECTORS["xla"], **vendor_jobs.SPECIAL["xla"]}),
     ]
 
     @contextmanager
@@ -714,8 +716,8 @@ def test_convolutions_leave_the_number_of_threads_as_it_is(libraries, size):
 def test_convolutions_at_once_compute_what_they_compute_alone(libraries):
     """Of several threads, small ones and large ones."""
     given = [(draw(2, size, size, 16, seed=size), draw(3, 3, 16, 16, seed=size + 1)) for size in (4, 8, 32, 64)] * 4
-    with libraries(), tangrad.use_backend("numpy"):
-        jitted = tangrad.jit(convolved)
+    with libraries():
+        jitted = tangrad.jit(convolved, backend="numpy")  # the backend in use is each thread's own
         alone = [numpy.asarray(jitted(*each)) for each in given]
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(lambda each: numpy.asarray(jitted(*each)), given * 3))
@@ -770,3 +772,86 @@ def test_a_file_that_is_no_library_is_not_used(found_anew, monkeypatch, tmp_path
 def test_names_of_files(found_anew, name, file):
     assert found_anew.FILES[name][1].fullmatch(file)
     assert not found_anew.FILES[name][1].fullmatch(file + ".txt")
+
+
+# --- functions of elements --------------------------------------------------------------------------------------------
+
+# Names, and where arguments are drawn.
+OF_ONE = {
+    "log": (0, 9), "log1p": (-1, 9), "tan": (-9, 9), "asin": (-1, 1), "acos": (-1, 1), "sinh": (-9, 9), "cosh": (-9, 9),
+    "asinh": (-9, 9), "acosh": (1, 9), "atanh": (-1, 1), "cbrt": (-9, 9), "erf": (-4, 4), "erfc": (-4, 9),
+    "erf_inv": (-1, 1), "lgamma": (2.5, 30),
+}  # fmt: skip
+OF_TWO = ("pow", "atan2", "rem")
+IN_DOUBLE = ("log", "log1p", "erf", "erf_inv")  # alone on XLA, which has vectors of them in single precision
+OF_NUMPY = ("erf", "erfc", "lgamma")
+CASES = [("xla", name, "float64") for name in OF_ONE if name != "lgamma"]
+CASES += [("xla", name, "float32") for name in OF_ONE if name not in (*IN_DOUBLE, "lgamma")]
+CASES += [("numpy", name, "float64") for name in ("cbrt", "erf_inv")]
+CASES += [("numpy", name, dtype) for name in OF_NUMPY for dtype in ("float32", "float64")]
+# Subnormal numbers are 0 to XLA's own programs.
+CORNERS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 7.5, 1e-3, -1e-3, 1e6, 1e30, -1e30]
+CORNERS += [numpy.inf, -numpy.inf, numpy.nan]
+
+
+@pytest.mark.parametrize("backend, name, dtype", CASES)
+def test_functions_of_one_number(libraries, backend, name, dtype):
+    """To two units in the last place of what is computed in double precision without, and in corners as there."""
+    if backend == "xla":
+        pytest.importorskip("jaxlib")
+    with tangrad.use_backend(backend), tangrad.enable_x64(True):
+        check_function_of_one_number(libraries, getattr(lax, name), name, dtype)
+
+
+def check_function_of_one_number(libraries, function, name, dtype):
+    x = numpy.random.default_rng(0).uniform(*OF_ONE[name], 8191).astype(dtype)
+    ours, _ = both(libraries, function, x)
+    exact = numpy.asarray(function(x.astype("float64")))
+    assert ours.dtype == dtype
+    # XLA's erf_inv loses three digits next to 1, its log1p one or two below -0.4; both lose some of lgamma next to its
+    # zeros.
+    lost = {"lgamma": 4e-14, "log1p": 4e-14, "erf_inv": 1e-12}
+    tolerance = 2.0**-22 if dtype == "float32" else lost.get(name, 4e-15)
+    numpy.testing.assert_allclose(ours, exact, rtol=tolerance, atol=tolerance if name.startswith("log") else 1e-37)
+    # Of great angles, and of zeros of Γ's logarithm and poles, digits differ.
+    corners = numpy.array([each for each in CORNERS if name not in ("tan", "lgamma") or not abs(each) > 8], dtype)
+    x = numpy.tile(corners, 4096 // len(corners) + 1)
+    ours, before = [each[: len(corners)] for each in both(libraries, function, x)]
+    numpy.testing.assert_allclose(ours, before, rtol=3e-6 if dtype == "float32" else 1e-12, atol=1e-13)
+    zeros = (ours == 0) & (before == 0)
+    numpy.testing.assert_array_equal(numpy.signbit(ours[zeros]), numpy.signbit(before[zeros]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", OF_TWO)
+def test_functions_of_two_numbers(backend, libraries, name, dtype):
+    function = getattr(lax, name)
+    pairs = numpy.array(list(itertools.product(CORNERS, CORNERS)), dtype)
+    if name == "rem":  # great quotients: the remainders of XLA's are of the rounded one
+        pairs = pairs[~(abs(pairs[:, 0]) > 1e7 * abs(pairs[:, 1])) | (pairs[:, 1] == 0)]
+    x, y = numpy.concatenate([pairs, numpy.random.default_rng(1).uniform(0.5, 9, (5001, 2)).astype(dtype)]).T
+    ours, before = both(libraries, function, x, y)
+    tolerance = 2e-6 if dtype == "float32" else 1e-14
+    numpy.testing.assert_allclose(ours, before, rtol=tolerance, atol=tolerance)
+    zeros = (ours == 0) & (before == 0)
+    numpy.testing.assert_array_equal(numpy.signbit(ours[zeros]), numpy.signbit(before[zeros]))
+    for number in (numpy.asarray(each, dtype) for each in (2.5, -3.0)):
+        left = lambda x, z=number: function(np.broadcast_to(z, x.shape), x)
+        right = lambda x, z=number: function(x, np.broadcast_to(z, x.shape))
+        assert_close(*both(libraries, lambda x, f=left, g=right: (f(x), g(x)), x), tolerance)
+
+
+def test_which_functions_are_calls(libraries):
+    """Those that XLA has vectors of are not, nor are few numbers, nor other dtypes."""
+    pytest.importorskip("jaxlib")
+    with tangrad.use_backend("xla"), tangrad.enable_x64(True), libraries():
+        for name, dtype, size, is_call in (
+            ("tan", "float32", 5000, True),
+            ("log", "float64", 5000, True),
+            ("log", "float32", 5000, False),
+            ("tan", "float32", 100, False),
+            ("tan", "bfloat16", 5000, False),
+            ("log", "complex128", 5000, False),
+        ):
+            text = tangrad.jit(getattr(lax, name)).lower(np.ones(size, dtype)).as_text()
+            assert ("tangrad_kernels.vectors" in text) == is_call, (name, dtype, size)

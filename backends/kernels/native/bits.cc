@@ -1,9 +1,9 @@
-// Random words: the numbers from 0 on, enciphered by Threefry-2x32 with 20 rounds, both halves of each combined; and normal
-// numbers that are made of them.
+// Random words: the numbers from 0 on, enciphered by Threefry-2x32 with 20 rounds, both halves of each combined or beside
+// each other; and normal numbers that are made of the former.
 //
-// plan: how many. The operand is the key, two words. Source of the constants: Salmon et al., Parallel random numbers: as
-// easy as 1, 2, 3, SC 2011; of those of the inverse of erf: M. Giles, Approximating the erfinv function, GPU Computing Gems,
-// 2011.
+// plan: how many, and for words how many bits, 32 or 64. The operand is the key, two words. Source of the constants: Salmon
+// et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011; of those of the inverse of erf: M. Giles, Approximating the
+// erfinv function, GPU Computing Gems, 2011.
 
 #include "vector.h"
 #include "xla_handler.h"
@@ -33,8 +33,7 @@ inline void turns(uint32_t* x, uint32_t* y, uint32_t first, uint32_t second) {
   }
 }
 
-TANGRAD_INLINE void encipher_block(const uint32_t* words, uint32_t start, uint32_t* out) {
-  uint32_t x[kTogether], y[kTogether];
+TANGRAD_INLINE void encipher_words(const uint32_t* words, uint32_t start, uint32_t* x, uint32_t* y) {
   for (int64_t i = 0; i < kTogether; ++i) {
     x[i] = words[0];
     y[i] = words[1] + start + static_cast<uint32_t>(i);
@@ -44,7 +43,20 @@ TANGRAD_INLINE void encipher_block(const uint32_t* words, uint32_t start, uint32
   turns<13, 15, 26, 6>(x, y, words[0], words[1] + 3);
   turns<17, 29, 16, 24>(x, y, words[1], words[2] + 4);
   turns<13, 15, 26, 6>(x, y, words[2], words[0] + 5);
+}
+
+TANGRAD_INLINE void encipher_block(const uint32_t* words, uint32_t start, uint32_t* out) {
+  uint32_t x[kTogether], y[kTogether];
+  encipher_words(words, start, x, y);
   for (int64_t i = 0; i < kTogether; ++i) out[i] = x[i] ^ y[i];
+}
+
+TANGRAD_WIDE void encipher_wide(const uint32_t* words, uint32_t start, uint64_t* out, int64_t blocks) {
+  for (int64_t block = 0; block < blocks; ++block) {
+    uint32_t x[kTogether], y[kTogether];
+    encipher_words(words, start + static_cast<uint32_t>(block * kTogether), x, y);
+    for (int64_t i = 0; i < kTogether; ++i) out[block * kTogether + i] = static_cast<uint64_t>(x[i]) << 32 | y[i];
+  }
 }
 
 TANGRAD_WIDE void encipher(const uint32_t* words, uint32_t start, uint32_t* out, int64_t blocks) {
@@ -122,6 +134,9 @@ int fill_all(Plan plan, Inputs in, Outputs out, const Fill& fill) {
 }  // namespace
 }  // namespace tangrad
 
-TANGRAD_KERNEL(bits) { return tangrad::fill_all<uint32_t>(plan, in, out, tangrad::encipher); }
+TANGRAD_KERNEL(bits) {
+  using namespace tangrad;
+  return plan[1] == 64 ? fill_all<uint64_t>(plan, in, out, encipher_wide) : fill_all<uint32_t>(plan, in, out, encipher);
+}
 
 TANGRAD_KERNEL(normal) { return tangrad::fill_all<float>(plan, in, out, tangrad::draw_normal); }

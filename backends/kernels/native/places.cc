@@ -2,6 +2,7 @@
 //
 // Places are of signed or unsigned integers; those below 0 count from the end where `wrap`, the size, is not 0.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -186,40 +187,105 @@ int count(Plan plan, Inputs in, Outputs out) {
 }
 
 // Adds to the rows from `first` to `end` what belongs there, in the order in which it comes.
-template <typename T>
-TANGRAD_INLINE void add_some(const uint32_t* rows, int64_t number, const T* updates, int64_t width, T* out, int64_t first,
-                             int64_t end) {
+template <typename T, typename Sum>
+TANGRAD_INLINE void add_some(const uint32_t* rows, int64_t number, const T* updates, int64_t width, Sum* out,
+                             int64_t first, int64_t end) {
+  if (width == 1) {
+    for (int64_t i = 0; i < number; ++i)
+      if (rows[i] < end) out[rows[i]] += updates[i];
+    return;
+  }
   for (int64_t i = 0; i < number; ++i) {
     if (rows[i] < first || rows[i] >= end) continue;
-    T* to = out + rows[i] * width;
+    Sum* to = out + rows[i] * width;
     const T* from = updates + i * width;
     for (int64_t k = 0; k < width; ++k) to[k] += from[k];
   }
 }
 
-#define TANGRAD_ADD(T)                                                                                            \
-  TANGRAD_WIDE void add_here(const uint32_t* rows, int64_t number, const T* updates, int64_t width, T* out,       \
+#define TANGRAD_ADD(T, Sum)                                                                                       \
+  TANGRAD_WIDE void add_here(const uint32_t* rows, int64_t number, const T* updates, int64_t width, Sum* out,     \
                              int64_t first, int64_t end) {                                                        \
     add_some(rows, number, updates, width, out, first, end);                                                      \
   }
-TANGRAD_ADD(float)
-TANGRAD_ADD(double)
-TANGRAD_ADD(uint32_t)
-TANGRAD_ADD(uint64_t)
+TANGRAD_ADD(float, float)
+TANGRAD_ADD(float, double)
+TANGRAD_ADD(double, double)
+TANGRAD_ADD(uint32_t, uint32_t)
+TANGRAD_ADD(uint64_t, uint64_t)
 #undef TANGRAD_ADD
 
+constexpr uint32_t kMeeting = 64;    // rows that may be added to one in single precision
+constexpr int64_t kSmall = 1 << 17;  // rows of one element that are all summed in double precision
+
+// Whether more are added to one; `counts` of all rows, and of what is outside, are 0.
+inline bool often_meet(const uint32_t* rows, int64_t number, uint8_t* counts, int64_t size) {
+  for (int64_t i = 0; i < number; ++i) counts[rows[i]] += counts[rows[i]] <= kMeeting;
+  return std::any_of(counts, counts + size, [](uint8_t count) { return count > kMeeting; });
+}
+
+// As `add_here`, but rows that have a number in `met`, from 1 on, are taken from `out`, summed in double precision, and
+// put there.
+TANGRAD_WIDE void add_met(const uint32_t* rows, int64_t number, const float* updates, int64_t width, float* out,
+                          int64_t first, int64_t end, const uint32_t* met, double* sums) {
+  for (int64_t row = first; row < end; ++row)
+    if (met[row]) std::copy(out + row * width, out + (row + 1) * width, sums + (met[row] - 1) * width);
+  for (int64_t i = 0; i < number; ++i) {
+    const int64_t row = rows[i];
+    if (row < first || row >= end) continue;
+    const float* from = updates + i * width;
+    if (met[row]) {
+      double* to = sums + (met[row] - 1) * width;
+      for (int64_t k = 0; k < width; ++k) to[k] += from[k];
+    } else {
+      float* to = out + row * width;
+      for (int64_t k = 0; k < width; ++k) to[k] += from[k];
+    }
+  }
+  for (int64_t row = first; row < end; ++row)
+    for (int64_t k = 0; met[row] && k < width; ++k)
+      out[row * width + k] = static_cast<float>(sums[(met[row] - 1) * width + k]);
+}
+
+// Numbers to those of a vector, in double precision.
+inline int add_widely(Plan plan, Inputs in, Outputs out, const uint32_t* rows) {
+  const int64_t size = plan[2];
+  const float* table = static_cast<const float*>(in[0]);
+  std::unique_ptr<double[]> sums(new (std::nothrow) double[size]);
+  if (sums == nullptr) return 1;
+  for (int64_t i = 0; i < size; ++i) sums[i] = table[plan[6] ? 0 : i];
+  add_here(rows, plan[1], static_cast<const float*>(in[2]), 1, sums.get(), 0, size);
+  for (int64_t i = 0; i < size; ++i) static_cast<float*>(out[0])[i] = static_cast<float>(sums[i]);
+  return 0;
+}
+
 // plan: dtype of the places, their number, that of rows, below 2^31, wrap, dtype of the elements, elements of a row,
-// whether the table is one number. Operands: the table, places, rows. Each thread adds to rows of its own.
+// whether the table is one number. Operands: the table, places, rows. Each thread adds to rows of its own; rows of one
+// element, of which to find one's own takes longer than to add them, are one thread's.
 template <typename T, typename Index>
 int add_rows(Plan plan, Inputs in, Outputs out) {
   const int64_t number = plan[1], size = plan[2], wrap = plan[3], width = plan[5];
   const Index* places = static_cast<const Index*>(in[1]);
   const T *table = static_cast<const T*>(in[0]), *updates = static_cast<const T*>(in[2]);
   T* found = static_cast<T*>(out[0]);
-  std::unique_ptr<uint32_t[]> rows(new (std::nothrow) uint32_t[number]);
+  std::unique_ptr<uint32_t[]> rows(new (std::nothrow) uint32_t[number]), met;
+  std::unique_ptr<double[]> sums;
   if (rows == nullptr) return 1;
   rows_of(places, rows.get(), number, static_cast<uint32_t>(size), wrap);
-  const int64_t parts = thread_count() == 1 || number * width < 2 * kLittle ? 1 : 2 * thread_count();
+  if constexpr (std::is_same_v<T, float>) {
+    if (width == 1 && size <= kSmall) return add_widely(plan, in, out, rows.get());
+    std::unique_ptr<uint8_t[]> counts(new (std::nothrow) uint8_t[size + 1]());
+    if (counts == nullptr) return 1;
+    if (often_meet(rows.get(), number, counts.get(), size)) {
+      met.reset(new (std::nothrow) uint32_t[size]);
+      if (met == nullptr) return 1;
+      uint32_t count = 0;
+      for (int64_t row = 0; row < size; ++row) met[row] = counts[row] > kMeeting ? ++count : 0;
+      sums.reset(new (std::nothrow) double[count * width]);
+      if (sums == nullptr) return 1;
+    }
+  }
+  const int64_t parts = thread_count() == 1 || width == 1 || number * width < 2 * kLittle ? 1 : 2 * thread_count();
   const int64_t each = (size + parts - 1) / parts;
   parallel(parts, [&](int64_t part) {
     const int64_t first = std::min(size, part * each), end = std::min(size, first + each);
@@ -227,6 +293,9 @@ int add_rows(Plan plan, Inputs in, Outputs out) {
       std::fill(found + first * width, found + end * width, *table);
     else
       std::copy(table + first * width, table + end * width, found + first * width);
+    if constexpr (std::is_same_v<T, float>)
+      if (sums != nullptr)
+        return add_met(rows.get(), number, updates, width, found, first, end, met.get(), sums.get());
     add_here(rows.get(), number, updates, width, found, first, end);
   });
   return 0;

@@ -13,6 +13,8 @@ import numpy as np
 from tangrad.core import Primitive, ShapedArray, dtypes
 from tangrad.extend.lax import (
     GatherScatterMode,
+    argmax_p,
+    argmin_p,
     conv_general_dilated_p,
     cos_p,
     cummax_p,
@@ -20,6 +22,8 @@ from tangrad.extend.lax import (
     cumsum_p,
     exp_p,
     lu_p,
+    reduce_and_p,
+    reduce_or_p,
     search_sorted_p,
     sin_p,
     sort_p,
@@ -101,12 +105,13 @@ WIDTHS = (8, 16, 32, 64, 128)
 FEW = 256  # elements that are looked for among at least so many times as many
 SHARE = 8
 PLACES = (NUMBERS["int32"], NUMBERS["int64"])  # what numbers of elements are given as
+SOME = 1 << 8  # elements of what XLA sorts or searches: below, its own way is as fast
 
 
 def _sort(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> Job | None:
     key = operands[0]
     number = number_of(key, NUMBERS)
-    if number is None or num_keys != 1 or not is_known(key) or prod(key.shape) < MANY:
+    if number is None or num_keys != 1 or not is_known(key) or prod(key.shape) < SOME:
         return None
     if any([isinstance(aval.dtype, dtypes.ExtendedDType) for aval in operands]):
         return None
@@ -114,8 +119,8 @@ def _sort(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int
     places = around(key.shape, dimension)
     if len(operands) > 60 or not set(widths) <= set(WIDTHS) or not 1 < places[1] < 1 << 31:
         return None
-    alone = len(operands) == 1 and places[1] < LONG
-    return Job("sort", (number, *places, len(operands), *[width // 8 for width in widths]), not alone)
+    on_numpy = prod(key.shape) >= MANY and (len(operands) > 1 or places[1] >= LONG)
+    return Job("sort", (number, *places, len(operands), *[width // 8 for width in widths]), on_numpy)
 
 
 def _top_k(x: ShapedArray, *, k: int, axis: int) -> Job | None:
@@ -130,12 +135,45 @@ def _search(keys: ShapedArray, values: ShapedArray, *, side: str, dtype: DTypeLi
     number, of_places = number_of(keys, DTYPES), NUMBERS.get(dtypes.dtype_name(dtype))
     if number is None or of_places not in PLACES or not (is_known(keys) and is_known(values)):
         return None
-    if prod(values.shape) < MANY or not 0 < keys.shape[0] < 1 << 30:
+    size = prod(values.shape)
+    if size < SOME or not 0 < keys.shape[0] < 1 << 30:
         return None
-    return Job("search", (number, of_places, keys.shape[0], prod(values.shape), int(side == "right")))
+    return Job("search", (number, of_places, keys.shape[0], size, int(side == "right")), size >= MANY)
 
 
 SORTING: dict[Primitive, Describe] = {sort_p: _sort, top_k_p: _top_k, search_sorted_p: _search}
+
+
+STRETCH = 64  # elements one after the other: in fewer XLA finds the best as fast
+
+
+def _best(is_least: bool, x: ShapedArray, *, axes: tuple[int, ...], index_dtype: DTypeLike) -> Job | None:
+    number, of_places = number_of(x, NUMBERS), NUMBERS.get(dtypes.dtype_name(index_dtype))
+    if number is None or of_places not in PLACES or not is_known(x) or prod(x.shape) < MANY:
+        return None
+    _, size, columns = places = around(x.shape, axes[0])
+    if not size < 1 << 31 or (columns == 1 and size < STRETCH):
+        return None
+    return Job("best", (number, of_places, *places, int(is_least)))
+
+
+def _truth(is_all: bool, x: ShapedArray, *, axes: tuple[int, ...]) -> Job | None:
+    if x.dtype != bool or not axes or not is_known(x) or prod(x.shape) < MANY:
+        return None
+    first, last = min(axes), max(axes)
+    if last - first >= len(axes):  # others are between them
+        return None
+    sizes = [prod(x.shape[:first]), prod(x.shape[first : last + 1]), prod(x.shape[last + 1 :])]
+    return Job("truth", (*sizes, int(is_all)))
+
+
+# What XLA finds one element after the other.
+ONE_BY_ONE: dict[Primitive, Describe] = {
+    argmax_p: partial(_best, False),
+    argmin_p: partial(_best, True),
+    reduce_or_p: partial(_truth, False),
+    reduce_and_p: partial(_truth, True),
+}
 
 
 SMALL = 64  # rows and columns, as in native/lu.cc

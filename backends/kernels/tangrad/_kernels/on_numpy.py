@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tangrad._kernels.jobs import ANGLES, FOLLOWING, NUMBERS, Describe, Job, around
+from tangrad._kernels.jobs import ANGLES, FOLLOWING, MANY, NUMBERS, Describe, Job, around, is_known, number_of
 from tangrad._kernels.library import kernel, replaced, replacing, threads
 from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.core.settings import is_checking_values
@@ -178,7 +178,21 @@ def _asking(primitive: Primitive, rewrite: Callable[[Program], None]) -> Kernel:
     return Kernel(emit, any_sizes)
 
 
-FUNCTIONS = {primitive: _asking(primitive, fuse_functions) for primitive in ANGLES}
+def _narrow(primitive: Primitive, number: int, otherwise: Kernel | None = None) -> Kernel:
+    """The rule for `bfloat16`, of which NumPy computes one element at a time."""
+
+    def emit(ctx: Lowering, x: Value, **params: object) -> Any:
+        if number_of(ctx.out_aval, ("bfloat16",)) is None or not is_known(ctx.out_aval) or prod(x.shape) < MANY:
+            return (otherwise.emit if otherwise else replaced(KIND, primitive))(ctx, x, **params)
+        return ctx.call(Call(Job("chain", (NUMBERS["bfloat16"], prod(x.shape), 1, number)), ctx.out_aval), x)
+
+    return Kernel(emit)
+
+
+FUNCTIONS = {
+    **{primitive: _narrow(primitive, ANGLES[primitive], _asking(primitive, fuse_functions)) for primitive in ANGLES},
+    **{primitive: _narrow(primitive, number) for primitive, number in FOLLOWING.items()},
+}
 
 # --- operations of which one operand is transposed --------------------------------------------------------------------
 

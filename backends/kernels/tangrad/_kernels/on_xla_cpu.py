@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tangrad._kernels.jobs import (
     FOLLOWING,
     FUNCTIONS,
     OF_FOLLOWING,
+    ONE_BY_ONE,
     Describe,
     Job,
     count,
@@ -20,7 +21,7 @@ from tangrad._kernels.jobs import (
     number_of,
 )
 from tangrad._kernels.library import handler, replaced, replacing
-from tangrad._kernels.vendor_jobs import of_means, product, strides_of, transposed_product
+from tangrad._kernels.vendor_jobs import VECTORS, of_means, product, strides_of, transposed_product
 from tangrad.core import Primitive, RuleSet, ShapedArray, trace_to_closed_jaxpr
 from tangrad.extend.lax import (
     add_p,
@@ -63,6 +64,24 @@ def _rule(primitive: Primitive, describe: Describe) -> Any:
         return call(ctx, job, *operands, **params)
 
     return lower
+
+
+def _one_by_one(primitive: Primitive, describe: Describe) -> Callable[..., object]:
+    """As `_rule`; rows of truth values that the program computes are reduced as they are computed."""
+    by_kernel = _rule(primitive, describe)
+
+    def lower(ctx: Any, x: Any, *, axes: tuple[int, ...], **params: object) -> object:
+        is_computed = hasattr(x.owner, "name")  # arguments are of blocks
+        if is_computed and ctx.in_avals[0].dtype == bool and max(axes, default=0) == ctx.in_avals[0].ndim - 1:
+            return replaced(KIND, primitive)(ctx, x, axes=axes, **params)
+        return by_kernel(ctx, x, axes=axes, **params)
+
+    return lower
+
+
+def position_rules() -> RuleSet:
+    """The rules of what XLA reduces one element after the other."""
+    return replacing(KIND, {primitive: _one_by_one(primitive, describe) for primitive, describe in ONE_BY_ONE.items()})
 
 
 def _attributes(job: Job) -> Params:
@@ -178,7 +197,8 @@ def transpose_rules() -> RuleSet:
 
 def function_rules() -> RuleSet:
     """The rules of functions of each element."""
-    return replacing(KIND, FUNCTION_RULES)
+    of_vectors = {primitive: _rule(primitive, describe) for primitive, describe in VECTORS["xla"].items()}
+    return replacing(KIND, {**FUNCTION_RULES, **of_vectors})
 
 
 # --- factors ----------------------------------------------------------------------------------------------------------

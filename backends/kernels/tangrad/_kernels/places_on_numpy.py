@@ -77,7 +77,7 @@ def _bytes(value: object, dtype: DTypeLike) -> int:
 
 
 def _scatter_add(ctx: Lowering, x: Value, indices: Value, updates: Value, **params: object) -> Value:
-    """One number, added to elements of a vector as often as the places say; or rows, added to those of a table."""
+    """One number, added to elements of a vector as often as the places say; or rows or numbers, to those of a table."""
     operand, places, added = ctx.in_avals
     if indices.stored.shape != indices.shape:
         return replaced(KIND, scatter_add_p)(ctx, x, indices, updates, **params)
@@ -116,8 +116,8 @@ def _count(ctx: Lowering, x: Value, indices: Value, number: Value) -> Value:
 
 
 def _adds_rows(operand: ShapedArray, places: ShapedArray, added: ShapedArray, params: Params) -> bool:
-    """Whether whole rows are added, behind the dimensions of the places."""
-    if number_of(operand, DTYPES) is None or operand.ndim < 2 or params["mode"] is GatherScatterMode.CLIP:
+    """Whether whole rows, or elements of a vector, are added, behind the dimensions of the places."""
+    if number_of(operand, DTYPES) is None or operand.ndim < 1 or params["mode"] is GatherScatterMode.CLIP:
         return False
     if not (is_known(operand) and are_places(places)) or not 0 < operand.shape[0] < 1 << 31 or 0 in operand.shape:
         return False

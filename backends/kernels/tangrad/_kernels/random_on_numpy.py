@@ -24,25 +24,26 @@ WORD = (1 << 32) - 1
 
 
 def _bits(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...], partitionable: bool) -> Job | None:
-    """The words of one key, whose numbers have 32 bits."""
+    """The words of one key, whose numbers have 32 bits or 64."""
     drawn = ShapedArray(shape, "uint32")
-    if keys.dtype is not THREEFRY or keys.shape or bit_width != 32 or not (partitionable and is_known(drawn)):
+    if keys.dtype is not THREEFRY or keys.shape or bit_width < 32 or not (partitionable and is_known(drawn)):
         return None
-    return Job("bits", (prod(shape),)) if MANY <= prod(shape) <= WORD else None
+    return Job("bits", (prod(shape), bit_width)) if MANY <= prod(shape) <= WORD else None
 
 
 def _normal(keys: ShapedArray, *, dtype: DTypeLike, shape: tuple[int, ...], partitionable: bool) -> Job | None:
     """Numbers in single precision, of the bits that there would be."""
     job = _bits(keys, bit_width=32, shape=shape, partitionable=partitionable)
-    return Job("normal", job.plan) if job is not None and dtypes.dtype_name(dtype) == "float32" else None
+    return Job("normal", job.plan[:1]) if job is not None and dtypes.dtype_name(dtype) == "float32" else None
 
 
 def _of_bits(primitive: Primitive) -> Kernel:
-    """A rule for floats of single precision: what they are defined by, which begins with bits."""
+    """A rule for floats of 32 bits or 64: what they are defined by, which begins with bits."""
 
     def emit(ctx: Lowering, keys: Value, **params: Any) -> Value:
-        job = _bits(*ctx.in_avals, bit_width=32, shape=params["shape"], partitionable=params["partitionable"])
-        if job is None or dtypes.dtype_name(params["dtype"]) != "float32":
+        width = dtypes.bit_width(params["dtype"])
+        job = _bits(*ctx.in_avals, bit_width=width, shape=params["shape"], partitionable=params["partitionable"])
+        if job is None:
             return replaced(KIND, primitive)(ctx, keys, **params)
         return ctx.inline(decomposition_jaxpr(primitive, ctx.in_avals, params), keys)
 

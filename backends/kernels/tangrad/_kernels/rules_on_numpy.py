@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tangrad._kernels.jobs import FACTORS, RUNNING, SORTING
 from tangrad._kernels.on_numpy import FUNCTIONS, JOINTS, TRANSPOSES, in_double, rule_set, several_products
-from tangrad._kernels.vendor_jobs import CONTRACTIONS, LINALG, SPECTRA, WINDOWS
+from tangrad._kernels.vendor_jobs import CONTRACTIONS, LINALG, SPECIAL, SPECTRA, VECTORS, WINDOWS
 
-functions = rule_set({}, FUNCTIONS)
+functions = rule_set(VECTORS["numpy"], FUNCTIONS)
+special = rule_set(SPECIAL["numpy"])
 structure = rule_set({}, {**TRANSPOSES, **JOINTS})
 reductions = rule_set(RUNNING)
 ordering = rule_set(SORTING)

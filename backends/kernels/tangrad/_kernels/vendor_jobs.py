@@ -6,8 +6,8 @@ Each function is as those of `jobs`: the job, or None, always so where the libra
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,12 +19,30 @@ from tangrad._kernels.library import library
 from tangrad._kernels.vendors import is_here
 from tangrad.core import Primitive, ShapedArray
 from tangrad.extend.lax import (
+    acos_p,
+    acosh_p,
+    asin_p,
+    asinh_p,
+    atan2_p,
+    atanh_p,
+    cbrt_p,
     cholesky_p,
     conv_general_dilated_p,
+    cosh_p,
     dot_general_p,
     eigh_p,
+    erf_inv_p,
+    erf_p,
+    erfc_p,
     free_axes,
+    lgamma_p,
+    log1p_p,
+    log_p,
+    pow_p,
+    rem_p,
+    sinh_p,
     svd_p,
+    tan_p,
     triangular_solve_p,
 )
 
@@ -211,6 +229,47 @@ def svd(x: ShapedArray, *, full_matrices: bool, compute_uv: bool) -> Job | None:
     return None if found is None else Job("svd", (*found, int(full_matrices), int(compute_uv)))
 
 
+# --- functions of elements --------------------------------------------------------------------------------------------
+
+# As native/chain.cc numbers them.
+OF_VECTORS = {
+    each: number
+    for number, each in enumerate(
+        (log_p, log1p_p, tan_p, asin_p, acos_p, sinh_p, cosh_p, asinh_p, acosh_p, atanh_p, cbrt_p)
+        + (erf_p, erfc_p, erf_inv_p, lgamma_p, pow_p, atan2_p, rem_p)
+    )
+}
+
+
+def vectors(primitive: Primitive, among: Container[str], *operands: ShapedArray, **_: object) -> Job | None:
+    """Of arrays of one shape and dtype, of which one may be a number."""
+    whole = max(operands, key=lambda aval: aval.ndim)
+    number = number_of(whole, among)
+    if number is None or not is_known(whole) or prod(whole.shape) < jobs.MANY or not is_here("mkl"):
+        return None
+    if any([aval.dtype != whole.dtype or aval.shape not in ((), whole.shape) for aval in operands]):
+        return None
+    are_one = [int(not aval.shape) for aval in operands]
+    return Job("vectors", (number, prod(whole.shape), OF_VECTORS[primitive], len(operands), *are_one))
+
+
+def _by_vectors(dtypes: Mapping[Primitive, Container[str]]) -> dict[Primitive, Describe]:
+    return {each: partial(vectors, each, among) for each, among in dtypes.items()}
+
+
+# XLA calls C's functions of one number for these, alone and with what they are fused with; NumPy has its own vectors of
+# most, and these it makes of many passes.
+_DOUBLES = ("float64",)
+XLA_VECTORS = {
+    **dict.fromkeys((tan_p, asin_p, acos_p, sinh_p, cosh_p, asinh_p, acosh_p, atanh_p, cbrt_p), FLOATS),
+    **dict.fromkeys((pow_p, atan2_p, rem_p), FLOATS),
+    log_p: _DOUBLES,
+    log1p_p: _DOUBLES,
+}
+XLA_SPECIAL = {**dict.fromkeys((erf_p, erf_inv_p), _DOUBLES), erfc_p: FLOATS}
+NUMPY_VECTORS: dict[Primitive, Container[str]] = {cbrt_p: _DOUBLES, rem_p: FLOATS}
+NUMPY_SPECIAL = {**dict.fromkeys((erf_p, erfc_p, lgamma_p), FLOATS), erf_inv_p: _DOUBLES}
+
 # --- transforms -------------------------------------------------------------------------------------------------------
 
 OF_TRANSFORMS = 1 << 12  # elements in all
@@ -325,6 +384,8 @@ def _either(first: Describe, second: Describe) -> Describe:
     return lambda *avals, **params: first(*avals, **params) or second(*avals, **params)
 
 
+VECTORS = {"numpy": _by_vectors(NUMPY_VECTORS), "xla": _by_vectors(XLA_VECTORS)}
+SPECIAL = {"numpy": _by_vectors(NUMPY_SPECIAL), "xla": _by_vectors(XLA_SPECIAL)}
 SPECTRA: dict[Primitive, Describe] = {eigh_p: eigh, svd_p: svd}
 LINALG: dict[Primitive, Describe] = {cholesky_p: cholesky, triangular_solve_p: triangular_solve}
 CONTRACTIONS: dict[Primitive, Describe] = {dot_general_p: product}

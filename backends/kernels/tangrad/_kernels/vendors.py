@@ -27,6 +27,8 @@ FILES = {
         re.compile(r"(lib)?dnnl(\.\d+)?\.(so(\.\d+)*|dll|dylib)"),
     ),
 }
+# Library -> those parts of the kernels that call it.
+RECEIVERS = {"mkl": ("mkl", "vectors"), "onednn": ("onednn",)}
 # What a library has with OpenMP's threads alone.
 OPTIONAL = frozenset({"omp_get_max_threads", "omp_set_num_threads"})
 # Of oneMKL: what it returns where integers have 32 bits, and how its own threads are started. GNU's wait asleep.
@@ -63,7 +65,11 @@ def _paths(name: str) -> Iterator[Path]:
 def _hand_over(name: str, vendor: ctypes.CDLL) -> bool:
     if name == "mkl" and not _is_configured(vendor):
         return False
-    function = getattr(library(), f"tangrad_{name}_function")
+    return all([_hand_over_to(each, vendor) for each in RECEIVERS[name]])
+
+
+def _hand_over_to(receiver: str, vendor: ctypes.CDLL) -> bool:
+    function = getattr(library(), f"tangrad_{receiver}_function")
     function.argtypes, function.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_char_p
     names: list[str] = []
     for number in itertools.count():
