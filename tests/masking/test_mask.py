@@ -287,6 +287,15 @@ def test_programs_of_any_size_at_length(case):
         check(*case)
 
 
+def test_what_is_jitted_within_is_traced_once():
+    traces = []
+    twice = tangrad.jit(lambda x: traces.append(x) or tnp.concatenate([x, x]))
+    function = tangrad.mask(twice, ["n"], "2*n")
+    for size in (2, 3, 0):
+        np.testing.assert_array_equal(function([tnp.arange(3)], {"n": size})[: 2 * size], 2 * list(range(size)))
+    assert len(traces) == 1
+
+
 # --- Masked functions under jit, grad and vmap, with sizes that are traced, on every backend ---
 
 

@@ -361,6 +361,7 @@ BAD = {
     "None": (NameError, ["None"], lambda v: lax.psum(v, None)),
     "axis twice": (ValueError, ["'i' twice"], lambda v: lax.psum(v, ("i", "i"))),
     "unhashable": (TypeError, ["hashable", "{}"], lambda v: lax.psum(v, ({},))),
+    "a set of names": (TypeError, ["a tuple or a str", "'i'"], lambda v: lax.psum(v, frozenset({"i"}))),
     "no array": (TypeError, ["psum", "['a']", "'text'", "str"], lambda v: lax.psum({"a": "text"}, "i")),
     "no array in gather": (TypeError, ["all_gather", "[1]"], lambda v: lax.all_gather([v, print], "i")),
     "no dimension": (ValueError, ["psum", "3"], lambda v: lax.psum(v, ("i", 3))),

@@ -82,6 +82,36 @@ def test_large_products_of_integers_wrap_exactly(dtype, shapes):
     assert_same(found, expected.astype(np.uint64).astype(dtype))
 
 
+@pytest.mark.parametrize("preferred", ["int16", "int32", "uint32"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("shapes", [((40, 3000), (3000, 30)), ((2, 30, 20), (2, 20, 30)), ((40_000,), (40_000,))])
+def test_products_of_narrow_integers_are_exact_in_wider_ones(shapes, dtype, preferred):
+    limits, rng = np.iinfo(dtype), np.random.default_rng(0)
+    x, y = [rng.integers(limits.min, limits.max, shape, endpoint=True, dtype=dtype) for shape in shapes]
+    x.flat[:2000], y.flat[:] = limits.min, limits.min  # all at the bound: float32 is exact for sums of so many alone
+    expected = np.matmul(x.astype(np.int64), y.astype(np.int64)).astype(preferred)
+    with backend_setting("numpy"):
+        found = tangrad.jit(lambda x, y: tangrad.numpy.matmul(x, y, preferred_element_type=preferred))(x, y)
+    assert_same(found, expected)
+
+
+@pytest.mark.parametrize("preferred", ["int16", "int32", "uint32"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("backend", ["numpy", "xla"])
+def test_products_of_narrow_integers_that_nothing_sums_are_those_of_wider_ones(backend, dtype, preferred):
+    limits = np.iinfo(dtype)
+    x, y = np.array([limits.min, limits.max, 100, 3], dtype), np.array([limits.max, limits.max, 77, limits.min], dtype)
+    wide = x.astype(np.int64), y.astype(np.int64)
+    product = lambda x, y, *numbers: lax.dot_general(x, y, numbers, preferred_element_type=preferred)
+    nothing = ((), ())
+    with backend_setting(backend):
+        assert_same(product(x, y, nothing, nothing), np.multiply.outer(*wide).astype(preferred))
+        assert_same(
+            tangrad.jit(lambda x, y: product(x, y, nothing, ((0,), (0,))))(x, y), (wide[0] * wide[1]).astype(preferred)
+        )
+        assert_same(product(x[0], y[0], nothing, nothing), (wide[0] * wide[1])[0].astype(preferred))
+
+
 def test_many_products_of_integers_stay_exact(monkeypatch):
     from tangrad._backend_numpy.lower import contractions
 

@@ -215,3 +215,37 @@ def test_messages():
         lax.scatter(x, i, np.ones((4, 3), np.int32), lax.ScatterDimensionNumbers((1,), (0,), (0,)))
     with pytest.raises(ValueError, match="batch dimensions of the indices"):
         lax.scatter(x, i, np.ones((2, 3), np.float32), lax.ScatterDimensionNumbers((1,), (0,), (0,)))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("mode", ["fill", "clip", "promise_in_bounds"])
+def test_many_elements_at_places_of_their_own(mode, axis, dtype):
+    """One along an axis for each place of the others, in parts; and where some are out of bounds."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(250, 240)).astype(np.float32)
+    indices = rng.integers(0, 100, x.shape).astype(dtype)
+    take = tangrad.jit(lambda x, at: tangrad.numpy.take_along_axis(x, at, axis, mode=mode))
+    with tangrad.use_backend("numpy"):
+        for operand in (x, x.T.copy().T):
+            np.testing.assert_array_equal(take(operand, indices), np.take_along_axis(x, indices.astype(int), axis))
+        if mode == "promise_in_bounds":
+            return
+        indices[3, 5] = 255
+        expected = np.take_along_axis(x, np.minimum(indices, x.shape[axis] - 1).astype(int), axis)
+        expected[3, 5] = np.nan if mode == "fill" else expected[3, 5]
+        np.testing.assert_array_equal(take(x, indices), expected)
+
+
+@pytest.mark.parametrize("function", ["max", "min"])
+@pytest.mark.parametrize("places", [3, 700])
+def test_extrema_of_many_rows_that_meet(places, function):
+    rng = np.random.default_rng(0)
+    x, at = rng.normal(size=(places, 40)), rng.integers(0, places, 2000)
+    values = rng.normal(size=(2000, 40))
+    values[5, 7], values[9, 3] = np.nan, np.inf
+    expected = x.copy()
+    getattr(np, f"{function}imum").at(expected, at, values)
+    with tangrad.enable_x64(True), tangrad.use_backend("numpy"):
+        found = tangrad.jit(lambda x, at, values: getattr(x.at[at], function)(values))(x, at, values)
+    np.testing.assert_array_equal(found, expected)

@@ -74,6 +74,47 @@ def test_reductions_of_what_is_broadcast():
     agree_everywhere(function, expected, x)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "bfloat16", "float16", "float32"])
+@pytest.mark.parametrize(("shape", "axis"), [((40, 2000), 0), ((20, 33, 128), 1), ((3, 20, 1111), 1), ((300, 400), 1)])
+def test_positions_in_large_arrays(dtype, shape, axis):
+    """On XLA found in two reductions where other dimensions follow the axis."""
+    x = np.clip(np.round(draw("float32", *shape) * 2), -100, 100)
+    if dtype not in ("bool", "int8", "uint32"):
+        x[:, ::3] = -np.inf
+        x.flat[:: 7 * shape[-1] + 5] = np.nan
+        x.flat[5 :: 9 * shape[-1] + 5] = -0.0
+    x = np.abs(x) if dtype == "uint32" else x
+
+    def positions(x):
+        return tuple([find(x, axis, kind) for find in (lax.argmax, lax.argmin) for kind in ("int32", "int16")])
+
+    expected = [find(x, axis) for find in (np.argmax, np.argmin)]
+    for name in BACKENDS:
+        with backend_setting(name):
+            found = tangrad.jit(positions)(tangrad.numpy.asarray(x).astype(dtype))
+            if dtype == "bool":
+                expected = [find(x != 0, axis) for find in (np.argmax, np.argmin)]
+            for each, (best, kind) in zip(found, [(best, kind) for best in expected for kind in ("int32", "int16")]):
+                assert each.dtype == kind
+                np.testing.assert_array_equal(each, best.astype(kind))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((70_001,), (0,)), ((300, 500), (1,)), ((30, 50, 120), (1, 2)), ((2, 99_991), (1,))]
+)
+def test_truth_of_long_rows(shape, axes):
+    x = draw("float32", *shape) > 4
+    for value in (x, x & False, ~x, ~(x & False)):
+        agree_everywhere(
+            lambda x: (lax.reduce_or(x, axes), lax.reduce_and(x, axes)), (value.any(axes), value.all(axes)), value
+        )
+    last = np.zeros(shape, bool)
+    last.flat[-1] = True
+    agree_everywhere(
+        lambda x: (lax.reduce_or(x, axes), lax.reduce_and(~x, axes)), (last.any(axes), (~last).all(axes)), last
+    )
+
+
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float16", "bfloat16", "float32"])
 def test_positions_agree_with_jax(name, dtype):

@@ -294,7 +294,7 @@ BAD = {
     "broadcast dimensions": (lambda: lax.broadcast_in_dim(X, (3, 4), (1, 0)), ValueError, "increase strictly"),
     "too few dimensions": (lambda: lax.broadcast_in_dim(X, (3, 4), (1,)), ValueError, "one entry for each dimension"),
     "size of broadcast": (lambda: lax.broadcast_in_dim(X, (3, 5), (0, 1)), ValueError, "each size must be 1 or equal"),
-    "shapes": (lambda: lax.broadcast_shapes((2,), (3,)), ValueError, r"incompatible shapes \(2,\), \(3,\)"),
+    "shapes": (lambda: lax.broadcast_shapes((2,), (3,)), ValueError, r"Incompatible shapes for broadcasting: \(2,"),
     "rank": (lambda: lax.broadcast_to_rank(X, 1), ValueError, "rank 1 is less than that of x"),
     "elements": (lambda: lax.reshape(X, (7,)), ValueError, "has 12 elements, new_sizes"),
     "unknown size": (lambda: lax.reshape(X, (-1,)), ValueError, "-1"),

@@ -251,6 +251,45 @@ def test_negative_padding_cuts(operation):
     agree_everywhere(lambda x: tangrad.vjp(lambda x: pool(x, ((0, -1), (-1, 0))), x)[1](cotangent), (expected,), x)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("operation", ["max", "min"])
+@pytest.mark.parametrize(
+    ("shape", "window", "steps", "padding"),
+    [
+        ((2, 16, 18, 16), (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
+        ((2, 17, 19, 16), (1, 2, 2, 1), (1, 2, 2, 1), "SAME"),
+        ((2, 17, 18, 16), (1, 3, 2, 1), (1, 2, 1, 1), "SAME"),
+        ((2, 17, 18, 16), (1, 2, 3, 1), (1, 3, 4, 1), "VALID"),
+        ((2, 16, 17, 18), (1, 1, 3, 2), (1, 1, 1, 3), ((0, 0), (0, 0), (1, 1), (-1, 2))),
+        ((10_000,), (5,), (2,), "VALID"),
+    ],
+)
+def test_gradients_of_large_pools(shape, window, steps, padding, operation, dtype):
+    """On XLA by shifted comparisons: the same bits, signs of zeros included, as what JAX has compiled."""
+    x = np.round(draw("float32", *shape) * 2)
+    x.flat[::97], x.flat[5::91] = np.nan, -np.inf
+
+    start = jax.numpy.dtype(dtype).type(OPERATIONS[operation])
+
+    def program(api):
+        def run(x, weights):
+            pool = lambda x: api.lax.reduce_window(x, start, getattr(api.lax, operation), window, steps, padding)
+            return api.vjp(pool, x)[1](weights)[0]
+
+        return run
+
+    size = jax.eval_shape(lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, window, steps, padding), x).shape
+    weights = draw("float32", *size, seed=3)
+    weights.flat[::7], weights.flat[3::101] = -0.0, np.nan
+    given = [jax.numpy.asarray(each, dtype) for each in (x, weights)]
+    expected = np.asarray(jax.jit(program(jax))(*given)).astype("float32")
+    with backend_setting("xla"):
+        found = tangrad.jit(program(tangrad))(*[tangrad.numpy.asarray(np.asarray(each)) for each in given])
+    found = np.asarray(found).astype("float32")
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found)[found == 0], np.signbit(expected)[expected == 0])
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("operation", ["max", "min"])
 def test_pools_of_equal_and_undefined_elements(operation, seed):

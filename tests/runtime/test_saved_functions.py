@@ -290,7 +290,7 @@ def test_calls_that_do_not_fit_are_named():
     for args, message in (
         ((x, y[1:]), r"y is of shape \(2\*a \+ 1,\); its dimension 0 has size 6, where 2\*a \+ 1 is 7"),
         ((x[:, 1:], y), "x is of shape .* its dimension 1 has size 2, not 3"),
-        ((x[0], y), "x is of shape .* with 2 dimensions"),
+        ((x[0], y), "x, which is of shape .* with 2 dimensions"),
         ((x[:1], y[:3]), r"a is 1; its constraints \(a >= 2\)"),
     ):
         with pytest.raises(ValueError, match=message):

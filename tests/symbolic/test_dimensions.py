@@ -280,7 +280,7 @@ def test_shapes_that_do_not_fit_are_named():
     made = plan(shapes, ["x", "y"])
     assert made.sizes([(2, 7), (3, 3)]) == {"n": 2, "m": 3}
     for actual, message in [
-        ([(2, 7, 1), (3, 3)], r"x is of shape \(n, 2\*m \+ 1\) with 2 dimensions, got one of shape \(2, 7, 1\)"),
+        ([(2, 7, 1), (3, 3)], r"x, which is of shape \(n, 2\*m \+ 1\) with 2 dimensions: got one of shape \(2, 7, 1\)"),
         ([(2, 8), (3, 3)], r"x .* dimension 1 has size 8, which 2\*m \+ 1 is for no m of at least 1"),
         ([(2, 7), (4, 3)], r"y .* dimension 0 has size 4, where m is 3 \(m = 3 by dimension 1 of x\)"),
         ([(2, 7), (3, 4)], r"y .* dimension 1 has size 4, not 3"),

@@ -73,6 +73,43 @@ def test_callbacks_run_outside_of_every_transformation(backend):
     assert set(seen) == {(True, (), None)}
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("maps", [1, 2])
+def test_ordered_callbacks_of_mapped_conditions_happen_once(backend, maps, compiled):
+    seen = []
+
+    def f(x, end):
+        def condition(x):
+            debug.callback(lambda x: seen.append(int(x)), x, ordered=True)
+            return x % 4 != end
+
+        return lax.while_loop(condition, lambda x: x + 1, x)
+
+    for _ in range(maps):
+        f = tangrad.vmap(f)
+    x, end = np.array([0, 1]), np.array([3, 2])
+    shape = (1,) * (maps - 1) + (2,)
+    found = (tangrad.jit(f) if compiled else f)(x.reshape(shape), end.reshape(shape))
+    tangrad.effects_barrier()
+    np.testing.assert_array_equal(found, end.reshape(shape))
+    assert seen == [0, 1, 1, 2, 2, 3, 3, 3]  # the row that has ended is computed once more each time
+
+
+def test_mapped_loops_that_are_refused_call_nothing(backend):
+    seen = []
+
+    def condition(x):
+        limit = experimental.io_callback(
+            lambda: seen.append(0) or np.int32(3), tangrad.ShapeDtypeStruct((), "int32"), ordered=True
+        )
+        return x < limit
+
+    with pytest.raises(NotImplementedError, match="rows that end at different times"):
+        tangrad.vmap(lambda x: lax.while_loop(condition, lambda x: x + 1, x))(np.arange(3))
+    tangrad.effects_barrier()
+    assert seen == []
+
+
 def test_settings_of_the_author_hold_inside(backend):
     seen = []
 

@@ -97,7 +97,7 @@ def test_bad_declarations():
         tangrad.jit(lambda x: x, static_argnums="x")
     with pytest.raises(ValueError, match="static and donated"):
         tangrad.jit(lambda x: x, static_argnums=0, donate_argnums=0)
-    with pytest.raises(ValueError, match="device or backend, not both"):
+    with pytest.raises(ValueError, match="both a device and a backend"):
         tangrad.jit(lambda x: x, device=tangrad.devices()[0], backend="numpy")
     with pytest.raises(TypeError, match="expects a function, got 3"):
         tangrad.jit(3)

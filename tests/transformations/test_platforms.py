@@ -105,3 +105,27 @@ def test_a_program_for_several_platforms_has_their_branches():
         np.testing.assert_allclose(both.call(x), np.sin(np.exp(x)), rtol=1e-6)
     assert "stablehlo.case" in text and "cosine" in text and "exponential" in text and "tanh" not in text
     assert "stablehlo.case" not in one and "cosine" not in one
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("where", ["cpu", *BACKENDS])
+def test_functions_run_on_the_platform_that_is_named_as_their_backend(backend, where):
+    wanted = backend if where == "cpu" else where
+    with tangrad.use_backend(backend):
+        assert tangrad.pmap(tnp.sin, backend=where)(np.zeros((1, 2))).devices().pop().backend.name == wanted
+        soft = tangrad.soft_pmap(tnp.sin, axis_name="i", backend="cpu")
+        assert soft(np.zeros((1, 2))).devices().pop().backend.name == backend
+        f = tangrad.jit(lambda x: x + 1, backend=where)
+        lowered = f.lower(1.0)
+        for found in (f(1.0), f(np.float32(1)), f(x=tnp.ones(())), lowered.compile()(1.0)):
+            assert found == 2 and found.devices().pop() in tangrad.devices(where)
+            assert found.devices().pop().backend.name == wanted
+        text = tangrad.xla_computation(tnp.sin, backend="xla" if where == "numpy" else where)(1.0).as_hlo_text()
+        assert text.startswith("HloModule")
+
+
+def test_a_platform_that_is_not_there_is_an_error_when_a_function_is_called():
+    f = tangrad.jit(lambda x: x, backend="gpu")
+    for call in (lambda: f(1.0), lambda: f.lower(1.0), lambda: tangrad.pmap(tnp.sin, backend="gpu")(np.ones(1))):
+        with pytest.raises(tangrad.errors.BackendError, match="there is no backend 'gpu'"):
+            call()

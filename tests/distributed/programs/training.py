@@ -27,6 +27,7 @@ def main(address: str, count: int, number: int) -> dict:
     assert (tangrad.process_index(), tangrad.process_count()) == (number, count)
     assert (tangrad.device_count(), tangrad.local_device_count()) == (4, 4 // count)
     assert [device.process_index for device in tangrad.local_devices()] == [number] * (4 // count)
+    assert float(tangrad.jit(lambda x: x + 1, backend="cpu")(1.0)) == 2  # on a device of this process
     trained = {way.__name__: way() for way in (by_the_compiler, by_shard_map, by_pmap)}
     return {"losses": trained, **arrays(number, count), **exchange(number, count)}
 

@@ -144,14 +144,17 @@ def test_bad_parts() -> None:
         (lambda: make((3, 8), by("x", "y"), shards), "dimension 0, of size 3"),
         (lambda: tangrad.make_array_from_callback((8,), by("x"), lambda index: np.ones(3)), "has the shape (4,)"),
         (lambda: tangrad.device_put(np.ones((3, 8)), by("x")), "device_put: an array of shape (3, 8)"),
-        (lambda: tangrad.device_put(np.ones(8), by("x", "y")), "for arrays of 2 dimensions or more"),
+        (lambda: tangrad.device_put(np.ones(8), by("x", "y")), "for arrays of rank 2 or more"),
         (
             lambda: tangrad.make_array_from_process_local_data(by("x"), {"a": np.ones(8)}, {"a": (8,), "b": (8,)}),
             "the keys differ, ['b']",
         ),
         (lambda: tangrad.jit(lambda x: make((4,), by(), [x]))(np.ones(4)), "takes arrays, got StagingTracer"),
         (lambda: by(("x", ("y",))), "are a flat tuple, got ('x', ('y',))"),
-        (lambda: NamedSharding(tangrad.sharding.AbstractMesh((2,), "x"), P("x"), memory_kind="attic"), "got 'attic'"),
+        (
+            lambda: NamedSharding(tangrad.sharding.AbstractMesh((2,), "x"), P("x"), memory_kind="attic"),
+            "invalid memory kind 'attic'",
+        ),
         (
             lambda: tangrad.make_array_from_process_local_data(by("x"), np.ones(4), (8,)),
             "of dimension 0, of size 8, this process holds 8 by",
@@ -185,7 +188,7 @@ def test_incompatible_devices(axis_type: AxisType) -> None:
     x = tangrad.device_put(matrix(), by("x"))
     half = tangrad.device_put(matrix(), NamedSharding(tangrad.make_mesh((4,), ("z",), axis_type), P("z")))
     for other, words in [(tangrad.device_put(matrix(), DEVICES[3]), "cpu device 3"), (half, "cpu devices 0, 1, 2, 3")]:
-        with pytest.raises(ValueError, match=f"incompatible devices for add.*argument 1 .* for {words}"):
+        with pytest.raises(ValueError, match=f"incompatible devices for .* add: .*argument 1 .* for {words}"):
             x + other
 
 
@@ -499,3 +502,22 @@ def test_what_is_put_apart_outlives_the_donated(place: str) -> None:
     assert apart.sharding == other.sharding and apart.committed == (target is not None)
     for kept in (apart, other):
         assert_equal(kept * 2, np.asarray(doubled))
+
+
+def test_an_array_keeps_a_sharding_over_one_device() -> None:
+    alone = tangrad.make_mesh((1,), ("x",), (AxisType.Auto,), devices=DEVICES[2:3])
+    by_rows = NamedSharding(alone, P("x"))
+    x = tangrad.device_put(matrix(), by_rows)
+    again = tangrad.device_put(x, NamedSharding(alone, P(None, "x")))
+    assert x.sharding == by_rows and again.sharding.spec == P(None, "x") and x.devices() == {DEVICES[2]}
+    assert x.committed and x.addressable_shards[0].data.shape == (8, 8)
+    made = tangrad.make_array_from_callback((8, 8), by_rows, lambda index: matrix()[index])
+    assert made.sharding == jnp.ones(3, device=by_rows).sharding == by_rows
+    double = tangrad.jit(lambda a, b: (a + b, 2 * b), out_shardings=(by_rows, None))
+    for first, _ in (double(matrix(), matrix()), double(x, matrix())):
+        assert first.sharding == by_rows
+        assert_equal(first, 2 * matrix())
+    assert_equal(x + again, 2 * matrix())
+    assert (x + x).devices() == {DEVICES[2]}
+    x.delete()
+    assert again.sharding.spec == P(None, "x")

@@ -1,6 +1,7 @@
 """`jit` with shardings, constraints within programs, and sharded arguments of compiled functions."""
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 import tangrad
 import tangrad.numpy as jnp
 from tangrad.core.settings import SETTINGS
+from tangrad.experimental.pjit import pjit
+from tangrad.export import export
 from tangrad.sharding import AxisType, NamedSharding, SingleDeviceSharding, use_mesh
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
@@ -28,7 +31,9 @@ def test_inputs_and_outputs() -> None:
 
 def test_specs_mean_the_mesh_in_use() -> None:
     double = tangrad.jit(lambda a: a * 2, in_shardings=P("y"), out_shardings=P("x"))
-    with pytest.raises(RuntimeError, match=r"jit in_shardings: .* axes of the mesh in use, and there is none"):
+    with pytest.raises(
+        RuntimeError, match=r"jit in_shardings requires a non-empty mesh in context: .*, and there is none"
+    ):
         double(matrix())
     for grid in (mesh(), mesh(4, 2), mesh()):
         with grid:
@@ -153,6 +158,8 @@ def test_bad_calls() -> None:
          "incompatible devices"),
         (ValueError, lambda: jit(lambda a: a, in_shardings=by("y"), backend="numpy"), "no device or backend beside"),
         (TypeError, lambda: jit(lambda a: a, in_shardings=3), "got 3 of type int"),
+        (ValueError, lambda: jit(lambda a: a, in_shardings=by(P.UNCONSTRAINED)), "in_shardings: Unconstrained dims"),
+        (ValueError, lambda: jit(lambda a: a, out_shardings=(P("x", P.UNCONSTRAINED),)), "Unconstrained dims"),
         (TypeError, lambda: constrain(matrix(), 3), "got 3 of type int"),
         (ValueError, lambda: constrain({"k": np.ones(3)}, by("x")), r"x\['k'\] of shape \(3,\)"),
         (RuntimeError, lambda: constrain(matrix(), P("x")), "there is none"),
@@ -236,7 +243,7 @@ def test_specs_of_more_dimensions_name_the_argument() -> None:
         (lambda: tangrad.device_put(X, long), "device_put: an array of shape"),
         (lambda: constrain(X, long), "with_sharding_constraint: x of shape"),
     ):
-        with pytest.raises(ValueError, match=where + ".*cannot be sharded by .* dimensions or more"):
+        with pytest.raises(ValueError, match=where + ".*cannot be sharded by .* rank . or more"):
             call()
 
 
@@ -374,9 +381,100 @@ def test_a_constraint_that_does_not_divide_is_a_hint() -> None:
         assert_equal(tangrad.jit(hinted)(odd), 2 * odd + 1)
         assert_equal(tangrad.jit(tangrad.grad(lambda a, f=hinted: (f(a) ** 2).sum()))(odd), 4 * (2 * odd + 1))
         assert_equal(tangrad.jit(tangrad.vmap(hinted))(np.stack([odd, odd])), np.stack([2 * odd + 1] * 2))
-        with pytest.raises(ValueError, match="does not divide"):
+        with pytest.raises(ValueError, match="is not divisible"):
             constrain(odd, by(*spec))
     half = tangrad.jit(lambda a: constrain(a, by("x", "y")))(np.ones((3, 8), np.float32))
     assert half.sharding.is_equivalent_to(by(None, "y"), 2)
-    with pytest.raises(ValueError, match="for arrays of 2 dimensions or more"):
+    with pytest.raises(ValueError, match="for arrays of rank 2 or more"):
         tangrad.jit(lambda a: constrain(a, by("x", "y")))(odd[0])
+
+
+def test_pjit_runs_on_the_mesh_in_use() -> None:
+    """What nothing has placed is on all its devices, under `with mesh:` too; what is committed stays."""
+    double, outside = pjit(lambda a: 2 * a), jnp.arange(8.0)
+    with mesh():
+        for found in (double(outside), double(np.arange(8.0)), pjit(lambda: 2 * jnp.arange(8.0))()):
+            assert found.sharding == by() and found.committed
+            assert_equal(found, 2 * np.arange(8))
+        third = tangrad.devices()[3]
+        assert double(tangrad.device_put(outside, third)).devices() == {third}
+        assert double(tangrad.device_put(outside, by("x"))).sharding.spec == P("x")
+    assert double(outside).devices() == outside.devices()
+
+
+def test_what_is_on_the_mesh_by_default_is_moved_where_shardings_are_stated() -> None:
+    cut = NamedSharding(mesh(), P("x", "y"))
+    by_mesh = tangrad.jit(lambda a: 2 * a, in_shardings=cut, out_shardings=cut)
+    by_spec = pjit(lambda a: 2 * a, in_shardings=P("x", "y"), out_shardings=P("x", "y"))
+    for used in (tangrad.set_mesh, use_mesh):
+        for double in (by_mesh, by_spec):
+            with used(mesh()):
+                for given in (matrix(), jnp.asarray(matrix()), matrix(), tangrad.device_put(matrix(), cut)):
+                    found = double(given)
+                    assert found.sharding == cut
+                    assert_equal(found, 2 * matrix())
+    with tangrad.set_mesh(mesh()), pytest.raises(ValueError, match="is sharded by"):
+        by_mesh(tangrad.device_put(matrix(), P("y")))
+
+
+def test_pjit_keeps_what_jit_was_given() -> None:
+    scaled = pjit(lambda x, count: x * count if count else x, static_argnums=1)
+    assert_equal(export(scaled)(np.ones(3, "float32"), 2).call(np.ones(3, "float32")), [2, 2, 2])
+    assert scaled.trace_count == 1
+    double = pjit(lambda a: 2 * a, in_shardings=by("x", "y"), out_shardings=by("x", "y"))
+    assert export(double)(matrix()).nr_devices == 8
+    with mesh():
+        assert len(pjit(lambda a: 2 * a).lower(matrix()).compile()(matrix()).devices()) == 8
+
+
+def test_a_lowered_program_is_compiled_for_the_devices_that_it_is_for() -> None:
+    grid = tangrad.make_mesh((4,), ("x",), (AxisType.Auto,))
+    struct = tangrad.ShapeDtypeStruct((8,), "float32", sharding=NamedSharding(grid.abstract_mesh, P("x")))
+    lowered = tangrad.jit(lambda a: 2 * a).lower(struct)
+    given = tangrad.device_put(np.ones(8, np.float32), NamedSharding(grid, P("x")))
+    assert lowered.compile(device_assignment=grid.devices.flat)(given).devices() == set(grid.devices.flat)
+    with pytest.raises(RuntimeError, match=r"Length of device_assignment: .* lowered for 4 devices, .* given 8"):
+        lowered.compile(device_assignment=tangrad.devices())
+    with pytest.raises(ValueError, match=r"device_assignment is .*, and .* was lowered for"):
+        lowered.compile(device_assignment=tangrad.devices()[4:])
+    first = tangrad.devices()[:1]
+    assert_equal(tangrad.jit(lambda a: 2 * a).lower(matrix()).compile(device_assignment=first)(matrix()), 2 * matrix())
+    other = tangrad.devices()[5]
+    committed = tangrad.device_put(matrix(), other)
+    lowered = tangrad.jit(lambda a: 2 * a).lower(committed)
+    assert lowered.compile(device_assignment=[other])(committed).devices() == {other}
+    with pytest.raises(ValueError, match=r"device_assignment is .*, and .* was lowered for"):
+        lowered.compile(device_assignment=first)
+    if ON_XLA:
+        read = tangrad.jit(lambda a: 2 * a).trace(struct).lower(lowering_platforms=("tpu",))
+        assert_equal(read.compile(device_assignment=grid.devices.flat)(given), 2 * np.ones(8))
+
+
+def test_types_of_arguments_have_the_shardings_that_are_stated() -> None:
+    cut = NamedSharding(tangrad.make_mesh((8,), ("x",), (AxisType.Explicit,)), P("x"))
+    lowered = tangrad.jit(lambda a: 2 * a, in_shardings=cut, out_shardings=cut).lower(matrix())
+    for stage in (lowered, lowered.compile()):
+        assert stage.in_avals[0][0].sharding == NamedSharding(cut.mesh.abstract_mesh, P("x", None))
+    found = tangrad.eval_shape(lambda a: 2 * a, tangrad.device_put(matrix(), cut))
+    assert found.sharding == NamedSharding(cut.mesh.abstract_mesh, P("x", None))
+
+
+def test_pjit_is_for_the_devices_of_the_mesh_in_use() -> None:
+    half = NamedSharding(tangrad.make_mesh((4,), ("x",), (AxisType.Auto,)), P("x"))
+    double = pjit(lambda a: 2 * a)
+    with mesh():
+        with pytest.raises(ValueError, match=r"Received incompatible devices for jitted computation .* mesh in use"):
+            double(tangrad.device_put(matrix(), half))
+        with pytest.raises(ValueError, match=r"Received incompatible devices for jitted computation partial"):
+            pjit(partial(jnp.multiply, 2))(tangrad.device_put(matrix(), half))
+        traced = double.trace(matrix())
+        assert len(traced.lower().compile()(matrix()).devices()) == 8
+    assert_equal(double(tangrad.device_put(matrix(), half)), 2 * matrix())
+
+
+def test_what_is_put_nowhere_while_a_mesh_is_in_use_is_on_one_device() -> None:
+    with tangrad.set_mesh(mesh()):
+        x = tangrad.device_put(matrix())
+        assert x.sharding == SingleDeviceSharding(tangrad.devices()[0]) and not x.committed
+        assert len(tangrad.jit(lambda a: 2 * a)(x).devices()) == len((x + jnp.ones(8)).devices()) == 8
+        assert (x + tangrad.device_put(matrix(), P("x"))).sharding.spec == P("x")

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import tangrad
+import tangrad.numpy as tnp
+from tangrad._sharding import context
+from tangrad.core import put
+from tangrad.core.settings import SETTINGS
 from tangrad.sharding import (
     AbstractMesh,
     AxisType,
@@ -62,7 +66,7 @@ def test_bad_meshes() -> None:
     for make, words in [
         (lambda: Mesh([devices[:4], devices[4:]], ("x",)), "2 dimensions, of sizes (2, 4), and 1 names"),
         (lambda: Mesh([devices[:4], devices[4:]], ("x", "x")), "'x' twice"),
-        (lambda: Mesh([devices[:4], devices[4:]], ("x", None)), "must not be None"),
+        (lambda: Mesh([devices[:4], devices[4:]], ("x", None)), "cannot be None"),
         (lambda: Mesh([devices[:4], devices[4:7]], ("x", "y")), "different lengths"),
         (lambda: Mesh([devices[0], devices[0]], ("x",)), "got " + repr(devices[0]) + " twice"),
         (lambda: tangrad.make_mesh((3, 4), ("x", "y")), "needs 12 devices, and there are 8"),
@@ -81,15 +85,100 @@ def test_bad_meshes() -> None:
 def test_a_mesh_in_use_has_no_manual_axes() -> None:
     """They are what maps make of axes within them; a mesh with such would leave nothing for specs to mean."""
     manual = mesh().update_axis_types({"x": AxisType.Manual})
-    with pytest.raises(ValueError, match=r"set_mesh: the axes \('x',\) of .* are Manual"):
+    with pytest.raises(ValueError, match=r"set_mesh: .* contains manual axes, and no map is over \('x',\)"):
         tangrad.set_mesh(manual)
     assert tangrad.sharding.get_mesh().empty
 
+
+def test_a_mesh_is_set_outside_of_functions_that_are_traced() -> None:
     def within(part: Any) -> Any:
-        with tangrad.set_mesh(tangrad.sharding.get_mesh()):
+        with tangrad.set_mesh(mesh()):
             return part * 2
 
-    assert tangrad.shard_map(within, mesh=mesh(), in_specs=P("x"), out_specs=P("x"))(matrix()).shape == (8, 8)
+    for f in (tangrad.jit(within), tangrad.shard_map(within, mesh=mesh(), in_specs=P("x"), out_specs=P("x"))):
+        with pytest.raises(ValueError, match="set_mesh is for code outside of functions that are traced"):
+            f(matrix())
+    assert tangrad.sharding.get_mesh().empty
+
+    def by_shape(part: Any) -> Any:
+        with tangrad.sharding.use_abstract_mesh(mesh().abstract_mesh):
+            return part * 2
+
+    assert_equal(tangrad.jit(by_shape)(matrix()), 2 * matrix())
+
+
+def test_what_nothing_has_placed_is_on_the_mesh_in_use() -> None:
+    """As in JAX: new arrays, and what is computed from those that are not committed; others stay."""
+    outside, (first, second, *_) = tnp.arange(8.0), tangrad.devices()
+    double, constant = tangrad.jit(lambda x: 2 * x), tangrad.jit(lambda: tnp.arange(8.0))
+    made = [
+        lambda: tnp.arange(8.0),
+        lambda: tnp.array([0.0, *range(1, 8)]),
+        lambda: tnp.asarray(np.arange(8.0)),
+        lambda: tnp.zeros(8) + outside,
+        lambda: double(outside) / 2,
+        lambda: double(np.arange(4.0).repeat(2)) / 2 * 0 + outside,
+        lambda: tangrad.jit(lambda x: x)(outside),
+        constant,
+        lambda: tangrad.grad(lambda x: (x * x).sum() / 2)(tnp.arange(8.0)),
+        lambda: tangrad.vmap(lambda x: x + 0)(tnp.arange(8.0)),
+        lambda: tnp.float32(3) * 0 + tnp.arange(8.0),
+    ]
+    for types in ((AxisType.Auto,) * 2, (AxisType.Explicit,) * 2):
+        used = tangrad.make_mesh((4, 2), ("x", "y"), types)
+        with tangrad.set_mesh(used):
+            for make in made:
+                y = make()
+                assert y.sharding.mesh == used and y.sharding.is_fully_replicated and y.committed, y.sharding
+                assert_equal(y, np.arange(8))
+            drawn = tangrad.random.normal(tangrad.random.key(0), (4, 2))
+            assert drawn.sharding.mesh == used and len(drawn.addressable_shards) == 8
+            cut = tangrad.device_put(outside, P("x"))
+            assert (cut * 2 + tnp.ones(8)).sharding.spec == P("x") and tangrad.typeof(cut * 2) is tangrad.typeof(cut)
+            for stays in (tangrad.device_put(outside, second), tangrad.jit(lambda x: x, device=second)(outside)):
+                assert stays.devices() == (stays * 2).devices() == double(stays).devices() == {second}
+            with tangrad.default_device(second):
+                assert tnp.zeros(3).devices() == double(np.ones(3)).devices() == {second}
+            with tangrad.set_mesh(tangrad.make_mesh((2,), ("z",))):
+                assert tnp.zeros(3).devices() == double(outside).devices() == {first, second}
+            with tangrad.set_mesh(None):
+                assert tnp.zeros(3).devices() == double(outside).devices() == {first} and not tnp.zeros(3).committed
+            assert tnp.zeros(3).sharding.mesh == used
+        for y in (tnp.zeros(3), outside + 1, double(outside), double(np.ones(3)), constant()):
+            assert y.devices() == {first} and not y.committed, y.sharding
+        with used:  # specs mean its axes, and arrays stay where they are
+            assert double(outside).devices() == tnp.zeros(3).devices() == {first}
+
+
+@pytest.mark.parametrize("other", ["numpy", "xla"])
+def test_the_mesh_in_use_is_the_place_of_its_own_backend(other: str) -> None:
+    contents = np.arange(3, dtype="float32")
+    outside = put(contents, backend=other).devices()
+    with tangrad.set_mesh(mesh()):
+        assert_equal(put(contents, backend=other), contents)
+        if other != tangrad.default_backend():
+            assert put(contents, backend=other).devices() == outside
+        assert_equal(tnp.from_dlpack(contents) * 2, contents * 2)
+        assert tnp.ones(2).__array_namespace__().__array_namespace_info__().default_device() is tangrad.devices()[0]
+        assert tangrad.jit(lambda x: x + 1, backend="cpu")(contents).devices() == {tangrad.devices()[0]}
+
+
+def test_a_mesh_whose_place_cannot_be_made_is_not_in_use(monkeypatch) -> None:
+    monkeypatch.setattr(context, "place_of", None)
+    with pytest.raises(TypeError):
+        tangrad.set_mesh(mesh())
+    assert get_mesh().empty and tnp.zeros(3).devices() == {tangrad.devices()[0]}
+
+
+def test_a_program_keeps_the_mesh_that_it_was_lowered_under() -> None:
+    used = tangrad.make_mesh((4, 2), ("x", "y"))
+    with tangrad.set_mesh(used):
+        lowered = tangrad.jit(lambda x: 2 * x).lower(tangrad.ShapeDtypeStruct((8,), "float32"))
+        compiled = lowered.compile()
+    for program in (compiled, lowered.compile()):
+        y = program(tnp.arange(8, dtype="float32"))
+        assert y.sharding.mesh == used
+        assert_equal(y, 2 * np.arange(8))
 
 
 def test_partition_specs() -> None:
@@ -116,14 +205,16 @@ def test_specs_of_values_whose_parts_are_to_be_combined() -> None:
         ({"reduced": {"x"}}, ValueError, "partitions and reduced have no axis in common"),
         ({"unreduced": {"y"}, "reduced": {"y"}}, ValueError, "unreduced and reduced have no axis in common"),
         ({"unreduced": {None}}, ValueError, "None is none"),
-        ({"unreduced": {"y"}, "unreduced_kind": "sum"}, TypeError, "an UnreducedKind or None"),
+        ({"unreduced": {"y"}, "unreduced_kind": "sum"}, TypeError, "to be of type UnreducedKind or None"),
         ({"unreduced_kind": UnreducedKind.max}, ValueError, "no axes are unreduced"),
     ):
         with pytest.raises(error, match=words):
             P("x", **wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="of one kind"):
         P("x", unreduced={"y"}) + (None,)
-    with pytest.raises(ValueError, match="names the axis 'w'"):
+    with pytest.raises(TypeError, match="unreduced in `__radd__` of PartitionSpec"):
+        (None,) + P("x", unreduced={"y"})
+    with pytest.raises(ValueError, match=r"Unreduced axes w of .* not found in mesh"):
         NamedSharding(mesh(), P(unreduced={"w"}))
     with pytest.raises(ValueError, match="along Explicit axes only"):
         NamedSharding(mesh().update_axis_types({"y": AxisType.Auto}), P(unreduced={"y"}))
@@ -134,18 +225,18 @@ def test_others_of_the_kind() -> None:
     assert named.update(spec=P(None, "y")) == by(None, "y") and named.update() == named
     assert named.replicated_axes == {"y"} and named.has_addressable_devices
     named.check_compatible_aval((4, 4))
-    with pytest.raises(ValueError, match="for arrays of 2 dimensions"):
+    with pytest.raises(ValueError, match="for arrays of rank 2 or more"):
         named.check_compatible_aval((4,))
     assert mesh().update(axis_names=("a", "b")) == Mesh(mesh().devices, ("a", "b"))
     assert mesh().abstract_mesh.update(axis_sizes=(3, 5)) == AbstractMesh((3, 5), ("x", "y"))
 
 
 def test_bad_named_shardings() -> None:
-    with pytest.raises(ValueError, match="names the axis 'z', and the axes of"):
+    with pytest.raises(ValueError, match=r"Resource axis: z of P\('z',\) is not found in mesh: \('x', 'y'\)"):
         by("z")
-    with pytest.raises(ValueError, match="for arrays of 2 dimensions or more"):
+    with pytest.raises(ValueError, match="for arrays of rank 2 or more"):
         by("x", "y").shard_shape((8,))
-    with pytest.raises(ValueError, match=r"dimension 0, of size 3, does not divide into 2 .* 'x' of size 2"):
+    with pytest.raises(ValueError, match=r"dimension 0, of size 3, is not divisible into 2 .* 'x' of size 2"):
         by("x", "y").shard_shape((3, 8))
     with pytest.raises(TypeError, match="takes a PartitionSpec"):
         NamedSharding(mesh(), "x")
@@ -206,7 +297,7 @@ def test_positional_shardings() -> None:
     assert np.prod(grid.reshape(-1).shape) == 8
     with pytest.raises(ValueError, match="8 positions cannot be reshaped to"):
         grid.reshape(3, 2)
-    with pytest.raises(ValueError, match="for arrays of 2 dimensions"):
+    with pytest.raises(ValueError, match="for arrays of rank 2 or more"):
         grid.shard_shape((8,))
 
 
@@ -257,3 +348,53 @@ def test_a_mesh_for_the_rest_of_a_program() -> None:
         tangrad.set_mesh(5)
     with pytest.raises(TypeError, match="use_mesh takes a "):
         use_mesh(None)
+
+
+def test_types_without_axes_of_size_one() -> None:
+    grid = tangrad.make_mesh((8, 1), ("x", "y"), (AxisType.Explicit,) * 2)
+    cut, shorter = NamedSharding(grid, P("x", "y")), P("x", None)
+
+    def checked(a: Any) -> Any:
+        assert tangrad.typeof(a).sharding.spec == shorter
+        return tangrad.lax.with_sharding_constraint(2 * a, cut)
+
+    with SETTINGS["types_without_axes_of_size_one"](True):
+        x = tangrad.device_put(matrix(), cut)
+        assert tangrad.typeof(x).sharding.spec == shorter
+        assert tangrad.jit(checked)(x).sharding == NamedSharding(grid, shorter)
+    assert tangrad.typeof(tangrad.device_put(matrix(), cut)).sharding.spec == cut.spec
+
+
+def test_arrays_like_others_along_explicit_axes() -> None:
+    grid = tangrad.make_mesh((2, 4), ("x", "y"), (AxisType.Explicit,) * 2)
+    shape = NamedSharding(AbstractMesh((2,), ("x",)), P("x"))
+    struct = tangrad.ShapeDtypeStruct((8, 2), "float32", sharding=shape)
+    assert struct.sharding == shape  # of no devices, so that arrays like it are on the default one
+    assert tangrad.lax.full_like(struct, 0).devices() == {tangrad.devices()[0]}
+    with tangrad.set_mesh(grid):
+        like = tangrad.device_put(matrix(), P("x", None))
+        for given in (like, tangrad.ShapeDtypeStruct((8, 8), "float32", sharding=like.sharding)):
+            assert tangrad.lax.broadcast_like(np.arange(8.0), given).sharding == like.sharding
+        with pytest.raises(ValueError, match="Incompatible shardings for broadcasting"):
+            tangrad.lax.broadcast_like(tangrad.device_put(np.ones(8), P("x")), like)
+        assert tnp.ones((2, 3)).sharding.spec == P(None, None)  # as types have it
+        assert tnp.ones(()).sharding.spec == P() and tnp.arange(3).sharding.spec == P(None)
+
+
+def test_mistakes_are_named_in_the_terms_of_the_field() -> None:
+    grid = tangrad.make_mesh((2, 4), ("x", "y"), (AxisType.Explicit,) * 2)
+    with tangrad.set_mesh(grid):
+        x, y = tangrad.device_put(matrix(), P("x", "y")), tangrad.device_put(matrix(), P("y", "x"))
+        row, lax, jit = tangrad.device_put(np.ones(8, np.float32), P("x")), tangrad.lax, tangrad.jit
+        for message, function in (
+            ("mul got incompatible shardings for broadcasting: .*: dimension 0 is cut along", lambda: x * y),
+            ("slicing on sharded dims: dimension 0 of the result, of size 3", lambda: jit(lambda a: a[:3])(row)),
+            (
+                "split on sharded dims: dimension 0 of the result, of size 3",
+                lambda: jit(lambda a: lax.split(a, (3, 5)))(row),
+            ),
+            ("padding on sharded dims: dimension 0", lambda: jit(lambda a: lax.pad(a, 0.0, ((2, 3, 0),)))(row)),
+            ("This reshape is not supported: dimension 1 .* of size 2", lambda: x.reshape(8, 2, 4)),
+        ):
+            with pytest.raises(TypeError, match=message):
+                function()

@@ -1,5 +1,6 @@
 """`shard_map`: collectives against what they mean, transformations against the same program without devices."""
 
+from contextlib import nullcontext
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -254,6 +255,12 @@ def test_some_axes_for_the_compiler() -> None:
     for argument in (X, tangrad.device_put(X, by("x", "y"))):
         assert_equal(some(argument), expected, 1e-4)
         assert_equal(tangrad.jit(some)(argument), expected, 1e-4)
+    if ON_XLA:  # how arguments are cut along the other axes is seen within, and around
+        cut = lambda a: tangrad.jit(some).lower(tangrad.device_put(a, by("x", "y"))).compile()
+        assert cut(X).output_shardings.spec == P("x", "y")
+        assert not [word for word in ("all-gather", "all-reduce", "all-to-all") if word in cut(X).as_text()]
+    columns = tangrad.jit(lambda a: some(lax.with_sharding_constraint(a, by("x", "y")))[:, :7])  # 4 do not divide 7
+    assert_equal(columns(X), expected[:, :7], 1e-4)
     inner = shard_map(lambda b: lax.psum(b, "y"), in_specs=P(None, "y"), out_specs=P(), auto={"x"})
     nested = shard_map(inner, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
     assert_equal(tangrad.jit(nested)(X), X.reshape(8, 4, 2).sum(1))
@@ -350,14 +357,14 @@ def test_bad_calls() -> None:
     for error, call, words in [
         (ValueError, lambda: shard_map(identity, in_specs=P("x"), out_specs=P("x"))(np.ones((3, 8))),
          r"argument args\[0\] of shape \(3, 8\).*dimension 0, of size 3.*'x' of size 2"),
-        (ValueError, lambda: shard_map(lambda a: a.sum(), in_specs=P("x"), out_specs=P("x"))(X), "has 0 dimensions"),
-        (ValueError, lambda: shard_map(identity, in_specs=P("z"), out_specs=P("x"))(X), "names the axis 'z'"),
+        (ValueError, lambda: shard_map(lambda a: a.sum(), in_specs=P("x"), out_specs=P("x"))(X), "has rank 0, less"),
+        (ValueError, lambda: shard_map(identity, in_specs=P("z"), out_specs=P("x"))(X), "Resource axis: z of"),
         (ValueError, lambda: shard_map(identity, in_specs=(P("x"), P()), out_specs=P("x"))(X), "tuple of length 2"),
         (ValueError, lambda: shard_map(lambda a: (a, a), in_specs=P("x"), out_specs=(P("x"),))(X), "tuple of length 1"),
-        (ValueError, lambda: shard_map(identity, in_specs=P("x", None, "y"), out_specs=P())(X), "3 dimensions or more"),
+        (ValueError, lambda: shard_map(identity, in_specs=P("x", None, "y"), out_specs=P())(X), "of rank 3 or more"),
         (ValueError, lambda: shard_map(identity, in_specs=P("y"), out_specs=P(), axis_names={"x"})(X), "axis_names"),
         (ValueError, lambda: shard_map(identity, in_specs=P(), out_specs=P(), axis_names={"q"}), "has 'q'"),
-        (ValueError, lambda: tangrad.shard_map(identity, in_specs=P("x"), out_specs=P("x"))(X), "needs a mesh"),
+        (ValueError, lambda: tangrad.shard_map(identity, in_specs=P("x"), out_specs=P("x"))(X), "context mesh cannot"),
         (ValueError, lambda: shard_map(lambda a: shard_map(identity, in_specs=P(), out_specs=P())(a),
                                        in_specs=P("x"), out_specs=P("x"))(X), "'x' is mapped already"),
         (ValueError, lambda: shard_map(lambda a: tangrad.shard_map(identity, small, P(), P())(a),
@@ -426,7 +433,7 @@ def test_arguments_that_are_passed_as_they_are() -> None:
     assert [type(kept) for kept, _ in seen[before:]] == [int, float, bool]
     with pytest.raises(TypeError, match=r"argument args\[0\] is <object"):
         shard_map(f, in_specs=P("x"), out_specs=P("x"))(thing, X)
-    with pytest.raises(ValueError, match=r"argument args\[1\].*does not divide"):
+    with pytest.raises(ValueError, match=r"argument args\[1\].*is not divisible"):
         counted(thing, np.ones(3))
     gradient = tangrad.grad(
         lambda x: shard_map(lambda k, v: v * k["by"], in_specs=(None, P("x")), out_specs=P("x"))({"by": 3.0}, x).sum()
@@ -442,6 +449,31 @@ def test_derivatives_of_examples_that_a_mesh_axis_cuts(checked: bool) -> None:
         expected = tangrad.vmap(derivative)(X)
         for transform in (lambda g: g, tangrad.jit):
             assert_equal(transform(tangrad.vmap(derivative, spmd_axis_name="x"))(X), expected, 1e-5)
+
+
+USING: list[tuple[Any, Any, Any]] = [  # what uses the axis `x`, by collectives or specs
+    (lambda a: jnp.sin(lax.psum(a * lax.axis_index("x"), "x")), P(), P()),
+    (lambda a: lax.psum(jnp.sin(a).sum(), ("x", "y")), P("y"), P()),
+    (lambda a: lax.all_gather(jnp.sin(a) * lax.axis_index("x"), "x", tiled=True, to="invarying"), P("y"), P("y")),
+    (lambda a: jnp.sin(a) * (1 + lax.axis_index("x")), P(), P("x")),
+    (lambda a: jnp.cos(a) * lax.ppermute(a, ("x", "y"), ROUND), P(("x", "y")), P(("x", "y"))),
+]
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("case", range(len(USING)))
+def test_axes_that_a_map_uses_cut_no_examples(case: int, checked: bool) -> None:
+    """Collectives would combine different examples: each device along them has all."""
+    body, given, made = USING[case]
+    typed = tangrad.make_mesh((2, 4), ("x", "y"), (AxisType.Explicit, AxisType.Explicit))
+    second = lambda g: tangrad.jacfwd(tangrad.jacrev(g))
+    for over, spmd in ((mesh(), ("x", "y")), (typed, None)):
+        f = tangrad.shard_map(body, mesh=over, in_specs=given, out_specs=made, check_vma=checked)
+        rows = X / 8 if spmd else tangrad.device_put(X / 8, NamedSharding(typed, P("x")))
+        for derivative in (tangrad.jacrev,) if ON_XLA else (lambda g: g, tangrad.jacrev, second):
+            alone = tangrad.jit(derivative(f))
+            mapped = tangrad.jit(tangrad.vmap(derivative(f), spmd_axis_name=spmd))
+            assert_equal(mapped(rows), np.stack([alone(row) for row in X / 8]), 1e-4)
 
 
 def test_maps_within_take_the_other_axes() -> None:
@@ -643,3 +675,43 @@ def test_drawn_programs_of_references_that_are_cut(seed: int) -> None:
         found.append(values)
     for one, other in zip(*found, strict=True):
         assert_equal(one, other, 1e-3)
+
+
+def decided(part: Any) -> Any:
+    """By values that are the same on all devices: what was summed, also by a derivative within."""
+    total = lax.psum(part.sum(), ("x", "y"))
+    weight = tangrad.grad(lambda w: (w * part).sum())(jnp.ones(()))
+    if total > 0 and weight == total:
+        return part * weight + lax.axis_index("y")
+    return lax.scan(lambda c, _: (c + lax.axis_index("x"), None), -part, None, length=3)[0]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_functions_that_ask_for_values(checked: bool) -> None:
+    """Run operation by operation, they give what they give where both branches are computed, and its derivatives."""
+    f = partial(shard_map, in_specs=P("x", "y"), out_specs=P("x", "y"), check_vma=checked)
+    where = np.repeat(np.arange(4), 2), np.repeat(np.arange(2), 4)[:, None]
+
+    def chosen(part: Any) -> Any:
+        return part * 3 if lax.psum(part.sum(), ("x", "y")) > 0 else -part
+
+    for x in (X, -X):
+        assert_equal(f(chosen)(x), 3 * x if x.sum() > 0 else -x)
+        for with_jit in (nullcontext, tangrad.disable_jit):
+            with with_jit():
+                assert_equal(tangrad.grad(lambda x: (f(chosen)(x) ** 2).sum())(x), (18 if x.sum() > 0 else 2) * x)
+        if checked:
+            assert_equal(f(decided)(x), x * x.sum() + where[0] if x.sum() > 0 else 3 * where[1] - x)
+    assert_equal(f(lambda part: part * float(lax.psum(part.sum(), ("x", "y"))))(X), X * X.sum())
+    assert_equal(f(lambda part: part * complex(lax.pmax(part.max(), ("x", "y"))).real)(X), X * X.max())
+    for fill in (0.0, -0.0, 0.0):  # equal numbers, which are different parameters
+        filled = lambda part: (chosen(part), part.at[np.array([9, 9])].get(mode="fill", fill_value=fill))[1]  # noqa: B023
+        assert np.signbit(f(filled)(X)).all() == np.signbit(fill)
+    with pytest.raises(tangrad.errors.TracerBoolConversionError, match=r"differ along \('x', 'y'\); lax.psum"):
+        f(lambda part: part if part.sum() > 0 else -part)(X)
+    with pytest.raises(tangrad.errors.TracerBoolConversionError):
+        tangrad.jit(f(chosen))(X)
+    with tangrad.disable_jit():  # a value that is the same is shown, and the parts of others
+        seen: list[str] = []
+        f(lambda part: seen.append(f"{lax.pmax(part.max(), ('x', 'y'))} {part}") or part)(X)
+    assert f"value={X.max()}" in seen[0] and "parts along ('x', 'y')" in seen[0]

@@ -16,7 +16,7 @@ from tangrad.dtypes import float0
 if TYPE_CHECKING:
     from typing import SupportsInt
 
-    from tangrad.core import Device
+    from tangrad.core import Device, Sharding
     from tangrad.typing import Value
 
 DLPACK_KINDS = {"cpu": 1, "cuda": 2, "rocm": 10}  # the DLPack standard's numbers of devices
@@ -64,7 +64,7 @@ class XlaArray(Array):
         placement: its devices and sharding.
     """
 
-    __slots__ = ("_unsent", "placement", "value")
+    __slots__ = ("_stated", "_unsent", "placement", "value")
     backend: Any = None  # set by backend.py, which makes the one backend object
 
     def __init__(self, aval: ShapedArray, value: Any, placement: Placement) -> None:
@@ -73,6 +73,7 @@ class XlaArray(Array):
         self.placement = placement
 
     _unsent: np.ndarray | np.generic | None  # a NumPy array or scalar, or None
+    _stated: Sharding
 
     @classmethod
     def unsent(cls, aval: ShapedArray, contents: np.ndarray | np.generic, placement: Placement) -> XlaArray:
@@ -229,6 +230,20 @@ class XlaArray(Array):
         """Its `Sharding` over several devices; None if it is on one."""
         return self.placement.user_sharding
 
+    @property
+    def stated_sharding(self) -> Any:
+        """The `Sharding` over one device by which it was put there, if any."""
+        try:
+            return _read_stated(self)  # past `__getattr__`, which asks for more than slots
+        except AttributeError:
+            return None
+
+    def stating(self, sharding: Sharding) -> XlaArray:
+        """The same array, which has a sharding over its one device."""
+        made = XlaArray(self.aval, self.value, self.placement)
+        made._stated = sharding
+        return made
+
     def __deepcopy__(self, _: object) -> XlaArray:
         return evaluate(find_primitive("structure.copy"), (self,), {})  # where it is, and sharded as it is
 
@@ -310,13 +325,14 @@ class XlaArray(Array):
 method_boundaries(XlaArray, ["__dlpack__"])
 _NUMPYS_OWN = frozenset([np.dtype(code) for code in "?bBhHiIqQefdFD"])
 _read_value = XlaArray.__dict__["value"].__get__  # the slot, without what fills it
+_read_stated = XlaArray.__dict__["_stated"].__get__
 
 
 def deleted_message(array: Value) -> str:
     """What to say of an array that was deleted or donated."""
     return (
-        f"the array {array.aval.str_short()} has been deleted, or was donated to a computation that reused its memory "
-        "(donate_argnums); keep a copy (x.copy()) of what is needed afterwards"
+        f"Array has been deleted: {array.aval.str_short()} was deleted, or donated to a computation that reused its "
+        "memory (donate_argnums); keep a copy (x.copy()) of what is needed afterwards"
     )
 
 

@@ -28,7 +28,7 @@ with jaxlib_version.explained:  # first of all: names that jaxlib lacks come up 
 from tangrad._backend_xla.array import DLPACK_KINDS, Placement, XlaArray
 from tangrad._backend_xla.clients import Platforms, XlaDevice
 from tangrad._backend_xla.jaxlib_api import physical_aval
-from tangrad.core import Array, Backend, ClosedJaxpr, Device, Jaxpr, Primitive, ShapedArray, Sharding, Var
+from tangrad.core import Array, Backend, ClosedJaxpr, Device, Jaxpr, Primitive, ShapedArray, Sharding, Var, thread
 from tangrad.core.backends import (
     CompileOptions,
     chosen_device,
@@ -116,6 +116,12 @@ class XlaBackend(Backend):
             return device
         return self._platforms.home
 
+    def default_sharding(self) -> Sharding | None:
+        """That of arrays which nothing has placed, while a mesh of its devices is in use: `set_mesh` sets it."""
+        chosen = thread.default_device
+        ours = isinstance(chosen, Sharding) and chosen.device_order[0].backend is self
+        return chosen if ours else None
+
     # --- arrays -----------------------------------------------------------------------------------------------------
 
     def put(self, value: object, aval: ShapedArray, device: Any = None) -> XlaArray:
@@ -132,15 +138,19 @@ class XlaBackend(Backend):
             raise ValueError(f"expected contents of shape {physical.shape}, got {contents.shape}")
         if _names_memory(device):
             return _memories().stored(self.put(contents, aval, device.with_memory_kind(None)), device)
-        placement = self._placement(device)
+        over = self.default_sharding() if device is None else None
+        placement = self._placement(device) if over is None else _sharded().whole(over, aval.ndim)
         aval = _type_at(aval, device)
         if placement.user_sharding is not None:
-            _sharded().check_agreement(contents, placement)
+            if device is not None:
+                _sharded().check_agreement(contents, placement)
             return _sharded().put(contents, aval, placement)
-        return XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement)
+        return _stating(XlaArray(aval, jaxlib_api.put(contents, physical, placement.sharding), placement), device)
 
     def _placement(self, device: object) -> Placement:
-        if device is None or device is chosen_device():
+        if device is None:
+            device = self.default_sharding()
+        if device is None or (device is chosen_device() and not isinstance(device, Sharding)):
             return self.default_device().uncommitted
         if isinstance(device, Sharding):
             return _sharded().placement_of(device)
@@ -189,14 +199,14 @@ class XlaBackend(Backend):
             _sharded().check_agreement(array, placement)
         moved = _compiler().move(array, placement)
         aval = _type_at(moved.aval, device)
-        return moved if aval is moved.aval else XlaArray(aval, moved.value, moved.placement)
+        return _stating(moved if aval is moved.aval else XlaArray(aval, moved.value, moved.placement), device)
 
     def assemble(self, aval: ShapedArray, sharding: Sharding, parts: Any) -> XlaArray:
         """An array of its parts on devices of this process, in the order of the sharding's; nothing is copied."""
         placement = self._placement(sharding)
         aval = _type_at(aval, sharding)
         if placement.user_sharding is None:
-            return XlaArray(aval, parts[0].value, placement)
+            return _stating(XlaArray(aval, parts[0].value, placement), sharding)
         return _sharded().assemble(aval, placement, parts)
 
     def parts(self, array: XlaArray) -> list[XlaArray]:
@@ -219,7 +229,8 @@ class XlaBackend(Backend):
             raise TypeError(
                 f"from_dlpack takes an object with __dlpack__, got {external!r} of type {type(external).__name__}"
             )
-        placement = self._placement(device)
+        # Where it is already, and not on the mesh in use.
+        placement = self.default_device().uncommitted if device is None else self._placement(device)
         kind = kernel.dlpack.device_kind(external)
         if kind != DLPACK_KINDS[placement.devices[0].platform]:
             raise BufferError(
@@ -274,13 +285,14 @@ class XlaBackend(Backend):
     def lower(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Lowered:
         """The program as StableHLO."""
         compiler = _compiler()
-        return compiler.Lowered(self, closed_jaxpr, *_placed(closed_jaxpr, options))
+        placed, waiting = _placed(closed_jaxpr, options)
+        return compiler.Lowered(self, closed_jaxpr, _with_default(self, placed), waiting)
 
     def compile(self, closed_jaxpr: ClosedJaxpr, options: CompileOptions) -> Program:
         """Compile a program; it runs where its arguments are, or on the device that the options say."""
         compiler = _compiler()
         placed, waiting = _placed(closed_jaxpr, options)
-        return compiler.Program(self, closed_jaxpr, placed, waiting=waiting)
+        return compiler.Program(self, closed_jaxpr, _with_default(self, placed), waiting=waiting)
 
     def store_program(self, program: Program) -> tuple[dict[str, object], bytes]:
         """What a compiled program is for, and its bytes. NotImplementedError where it has none."""
@@ -320,9 +332,20 @@ def _memories() -> ModuleType:
     return memories
 
 
+def _stating(array: XlaArray, place: Device | Sharding | None) -> XlaArray:
+    """An array that was put at a place, which it keeps where that is a sharding over a mesh of one device."""
+    return array.stating(place) if isinstance(place, Sharding) and place.grid and place.num_devices == 1 else array
+
+
 def _type_at(aval: ShapedArray, place: Device | Sharding | None) -> ShapedArray:
     """The type of an array that is put at a place, which may be a sharding that is part of types."""
     return place.type_of(aval) if isinstance(place, Sharding) else aval.plain
+
+
+def _with_default(backend: XlaBackend, options: CompileOptions) -> CompileOptions:
+    over = backend.default_sharding()
+    changed: CompileOptions = options if over is None else _compiler().with_default(options, over)
+    return changed
 
 
 def _placed(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOptions, Waiting | None]:
@@ -337,6 +360,10 @@ def _placed(closed: ClosedJaxpr, options: CompileOptions) -> tuple[CompileOption
     shardings = [*options.shardings, *program_shardings(closed)]
     if shardings and shardings[0].num_devices == 1 and options.device is None:
         (device,) = shardings[0].device_order
+        pairs = zip(closed.out_avals, options.out_shardings)  # types have those along Explicit axes
+        stated = [aval.infer_types is None and sharding and sharding.grid and sharding for aval, sharding in pairs]
+        if any(stated):
+            options = options.changed(extra={**options.extra, "stated": stated})
         options = options.changed(device=device, in_shardings=(), out_shardings=(), places=())
     return options, waiting
 

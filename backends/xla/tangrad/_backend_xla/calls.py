@@ -20,6 +20,7 @@ from tangrad._backend_xla.array import Placement, XlaArray
 
 if TYPE_CHECKING:
     from tangrad.core import Effect, ShapedArray
+    from tangrad.core.backends import CompileOptions
     from tangrad.typing import Value
 
     # jaxlib's method that starts a program, a handler for each result, and where all results are, or each.
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         in_avals: list[Any]
         out_avals: list[Any]
         loaded: dict[object, Loaded]
+        options: CompileOptions
 
         def recover(self, error: Exception, arrays: Sequence[Value]) -> list[XlaArray]: ...
         def execute_with_effects(self, arrays: Sequence[Value]) -> list[XlaArray]: ...
@@ -45,8 +47,14 @@ def make_execute(runner: Runs, several_devices: bool) -> Execute:
     """The function that runs `runner`: a list of arrays in, a list of arrays out.
 
     `runner.loaded` maps placements to `(run, handlers, placement of the results)`; `runner.recover(error, arrays)` is
-    the slow path.
+    the slow path. Results on one device keep shardings over it that are stated.
     """
+    execute = _made(runner, several_devices)
+    stated = runner.options.extra.get("stated")
+    return execute if stated is None else _stating(execute, stated)
+
+
+def _made(runner: Runs, several_devices: bool) -> Execute:
     if runner.effects:
         return runner.execute_with_effects
     if not runner.in_avals:  # no placement to look up
@@ -56,6 +64,14 @@ def make_execute(runner: Runs, several_devices: bool) -> Execute:
     if len(runner.out_avals) > 1 or not runner.out_avals:
         return _many_to_many(runner)
     return _one_to_one(runner) if len(runner.in_avals) == 1 else _many_to_one(runner)
+
+
+def _stating(execute: Execute, shardings: Sequence[Any]) -> Execute:
+    def run(arrays: Sequence[XlaArray]) -> list[XlaArray]:
+        pairs = zip(execute(arrays), shardings, strict=True)
+        return [array.stating(sharding) if sharding else array for array, sharding in pairs]
+
+    return run
 
 
 def _one_to_one(runner: Runs) -> Execute:

@@ -18,7 +18,8 @@ from tangrad._backend_xla.array import Placement, XlaArray
 from tangrad._backend_xla.calls import wrapped
 from tangrad._backend_xla.executable import Program, device_for
 from tangrad._backend_xla.moving import common_placement, moved
-from tangrad.core import Literal, Primitive, Tracer, checked_operands, thread
+from tangrad._backend_xla.partitioned import is_default
+from tangrad.core import Literal, Primitive, Sharding, Tracer, checked_operands, thread
 from tangrad.core.backends import carried_program, evaluate, forget_direct_calls
 from tangrad.core.caches import JaxprCache, RecentlyUsed, params_key, weak_key
 from tangrad.core.programs import compile_program, one_at_a_time
@@ -26,6 +27,7 @@ from tangrad.core.transformations import one_equation
 from tangrad.errors import UnexpectedTracerError
 
 if TYPE_CHECKING:
+    from tangrad._backend_xla.clients import XlaDevice
     from tangrad.typing import Params, Value, Values
 
 ENTRY_LIMIT = 2048  # compiled primitives that are kept, each of some 100 kB
@@ -126,9 +128,9 @@ class Dispatcher:
         entries: dict[tuple[Placement, ...], _Entry] = {}
 
         def call(*args: Value) -> object:
-            if type(args[array]) is not XlaArray or thread.default_device is not None:
-                return evaluate(primitive, args, params)
             arrays: Sequence[Any] = args
+            if type(args[array]) is not XlaArray or (thread.default_device is not None and not _is_over(arrays[array])):
+                return evaluate(primitive, args, params)
             for arg in args:
                 if type(arg) is not XlaArray:
                     arrays = self._beside([x if type(x) is XlaArray else self._operand(x) for x in args], args)
@@ -191,8 +193,10 @@ class Dispatcher:
         closed = one_equation(primitive, [array.aval for array in arrays], params)
         target: Placement | None = None
         options: Params = {}
-        if any([array.placement.user_sharding is not None for array in arrays]):
-            options["places"] = tuple([array.placement for array in arrays])
+        places = tuple([array.placement for array in arrays])
+        over = self._backend.default_sharding()
+        if is_default(over, places) or any([place.user_sharding is not None for place in places]):
+            options["places"] = places
         else:
             target = common_placement(arrays, primitive.name) or device_for(self._backend).uncommitted
             options["extra"] = {"placement": target}
@@ -223,7 +227,9 @@ class Dispatcher:
     def _operand(self, value: Any) -> XlaArray:
         """What is no array of this backend, as one. The buffers of literals are kept."""
         found = self._literals.get(id(value))
-        if found is not None and found[0] is value and thread.default_device is None:
+        chosen = thread.default_device
+        anywhere = chosen is None or isinstance(chosen, Sharding)  # over a mesh they are brought beside other operands
+        if found is not None and found[0] is value and anywhere:
             return found[1]
         if type(value) is not Literal:
             if isinstance(value, Tracer):
@@ -231,13 +237,20 @@ class Dispatcher:
             (value,) = checked_operands(self._backend, (value,))
             if type(value) is not Literal:
                 return value
-        array: XlaArray = self._backend.put(value.ndarray, value.aval)
-        if thread.default_device is None:
+        home: XlaDevice = self._backend.home()
+        array: XlaArray = self._backend.put(value.ndarray, value.aval, home if isinstance(chosen, Sharding) else None)
+        if anywhere:
+            array = XlaArray(array.aval, array.value, home.uncommitted)
             if len(self._literals) >= LITERAL_LIMIT:
                 self._literals.clear()
             # The table goes by identity, so it holds the literal too.
             self._literals[id(value)] = (value, array)
         return array
+
+
+def _is_over(array: XlaArray) -> bool:
+    """Whether an array is over several devices, where what is computed from it stays."""
+    return array.placement.user_sharding is not None
 
 
 # --- direct calls ---------------------------------------------------------------------------------------------------

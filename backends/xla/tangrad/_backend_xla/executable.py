@@ -12,6 +12,7 @@ from tangrad._backend_xla.calls import in_turns, make_execute, run_gathered
 from tangrad._backend_xla.compiler_options import explain, for_calls, warn_of_calls, with_effort, with_extra
 from tangrad._backend_xla.even_loops import with_even_loops
 from tangrad._backend_xla.jaxlib_api import bytecode, physical_aval
+from tangrad._backend_xla.kept_draws import with_kept_draws
 from tangrad._backend_xla.lowering import Module, lower_to_module
 from tangrad._backend_xla.manual import AxisEnvironment
 from tangrad._backend_xla.mesh_words import Layout
@@ -24,10 +25,10 @@ from tangrad._backend_xla.mlir import (
 )
 from tangrad._backend_xla.module_contents import Contents, contents, instruction_count, operation_count
 from tangrad._backend_xla.moving import common_placement, move, moved
-from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load
+from tangrad._backend_xla.partitioned import Plan, buffers_for, key_of, load, shardings_for, with_default
 from tangrad._backend_xla.symbolic_entry import lower_with_entry
-from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, ShapedArray, Tracer, thread
-from tangrad.core.backends import CompileOptions, chosen_device, processors, program_shardings, types_by_shardings
+from tangrad.core import Array, ClosedJaxpr, Executable, Literal, NamedAxisEffect, ShapedArray, Sharding, Tracer, thread
+from tangrad.core.backends import CompileOptions, processors, program_shardings, types_by_shardings
 from tangrad.core.tools import from_signal_handler
 from tangrad.errors import UnexpectedTracerError
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.memories import Waiting
     from tangrad.typing import Params, Value
 
-__all__ = ["Lowered", "Program", "Runner", "move"]
+__all__ = ["Lowered", "Program", "Runner", "move", "with_default"]
 
 
 class Lowered:
@@ -52,9 +53,7 @@ class Lowered:
     def __init__(
         self, backend: Any, closed: ClosedJaxpr, options: CompileOptions, waiting: Waiting | None = None
     ) -> None:
-        self._backend = backend
-        self._waiting = waiting
-        self._closed = closed
+        self._backend, self._closed, self._waiting = backend, closed, waiting
         self.options = options
         self.module = _lower(
             backend, closed, options, target_platform(backend, options), _plan(backend, closed, options)
@@ -119,14 +118,15 @@ def target_platform(backend: object, options: CompileOptions) -> str:
 
 def device_for(backend: Any) -> XlaDevice:
     """Where uncommitted programs run: the device of the setting, if it is one of this backend's, or the first."""
-    device = None if thread.default_device is None else chosen_device()
-    return backend.home() if device is None or device.backend is not backend else device
+    return backend.home() if thread.default_device is None else backend.default_device()
 
 
 def _plan(backend: object, closed: ClosedJaxpr, options: CompileOptions) -> Plan | None:
     """How a program is to run on several devices, None for one that runs on one."""
     places = options.places or (device_for(backend).uncommitted,) * len(closed.in_avals)
-    found = program_shardings(closed)
+    found: Sequence[Sharding] = program_shardings(closed)
+    if "over" in options.extra:
+        found = shardings_for(found, options, places)
     is_sharded = found or options.shardings or any([place.user_sharding is not None for place in places])
     return Plan(options, found, closed.in_avals, places) if is_sharded and options.device is None else None
 
@@ -152,7 +152,7 @@ def _lower(
     if plan is not None:
         more["layout"] = _layout(plan, options)
     elif platform == "cpu" and not (replica_axes or more["parts"]):
-        closed = with_even_loops(closed, processors)
+        closed = with_even_loops(with_kept_draws(closed), processors)
     return lower_to_module(closed, options.name, platform, donated, **more)
 
 
@@ -253,7 +253,8 @@ class Runner:
         return loaded, values
 
     def _is_partitioned(self, places: Sequence[Placement]) -> bool:
-        return self._stated or any([place.user_sharding is not None for place in places])
+        stated = self._stated or ("over" in self.options.extra and shardings_for((), self.options, places))
+        return bool(stated) or any([place.user_sharding is not None for place in places])
 
     def _gather_parts(self, own: Sequence[XlaArray]) -> tuple[Loaded, list[object]]:
         """The same for a program over several devices."""
@@ -267,7 +268,8 @@ class Runner:
 
     def plan(self, places: Sequence[Placement]) -> Plan:
         """How the program runs for arguments with these placements."""
-        return Plan(self.options, self._program_shardings, self.in_avals, places)
+        stated = shardings_for(self._program_shardings, self.options, places)
+        return Plan(self.options, stated, self.in_avals, places)
 
     def load_parts(self, plan: Plan, module: Module | None = None) -> Loaded:
         """Load the program for a plan, compiling it if it is new."""

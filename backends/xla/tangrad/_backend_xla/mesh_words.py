@@ -104,14 +104,17 @@ class Meshes:
         """The operation whose region, yet empty, is written for one device along axes of a mesh.
 
         Args:
-            inputs, outputs: for each a sharding and the type of the whole.
+            inputs, outputs: for each a sharding and the type of the whole. Along axes of the mesh that are left to the
+                compiler it may cut them further, in the middle of what it cuts around and within.
             mesh: any sharding over the mesh.
         """
+        types_of_axes: Any = mesh
+        auto = [axis for axis in types_of_axes.mesh.auto_axes if axis not in axes]
         names = axis_names(mesh)
         listed = ", ".join([f'"{names[axis]}"' for axis in axes])
         attributes = {
-            "in_shardings": self._per_value(inputs),
-            "out_shardings": self._per_value(outputs),
+            "in_shardings": self._per_value(inputs, is_open=bool(auto)),
+            "out_shardings": self._per_value(outputs, is_open=bool(auto)),
             "manual_axes": self._words.parsed(f"#sdy<manual_axes{{{listed}}}>"),
         }
         types = [ctx.types[aval] for _, aval in outputs]
@@ -128,8 +131,10 @@ class Meshes:
         symbol = self.declared(f'#sdy.mesh<["devices"={len(self.layout.devices)}]>', "every_device")
         return self._words.parsed(f"#sdy.sharding<@{symbol}, [{', '.join(['{}'] * ndim)}]>")
 
-    def _per_value(self, pairs: Sequence[tuple[Sharding, ShapedArray]]) -> IrAttribute:
-        texts = [self.text(sharding, physical_aval(aval).ndim) for sharding, aval in pairs]
+    def _per_value(self, pairs: Sequence[tuple[Sharding, ShapedArray]], is_open: bool) -> IrAttribute:
+        ranks = [physical_aval(aval).ndim for _, aval in pairs]
+        open_to = [range(ndim if is_open else 0) for ndim in ranks]
+        texts = [self.text(s, ndim, further) for (s, _), ndim, further in zip(pairs, ranks, open_to, strict=True)]
         return self._words.parsed(f"#sdy.sharding_per_value<[{', '.join(texts)}]>")
 
     def _symbol(self, sharding: Sharding, names: dict[Hashable, str]) -> str:

@@ -32,7 +32,8 @@ def _incompatible_message(arrays: Sequence[XlaArray], name: str) -> str:
         if array.placement.committed
     ]
     return (
-        f"incompatible devices for {name}: its arguments are committed to different devices: {'; '.join(where)}. "
+        f"Received incompatible devices for jitted computation {name}: its arguments are committed to different "
+        f"devices: {'; '.join(where)}. "
         "Move them to one device first: tangrad.device_put(x, device)"
     )
 

@@ -8,7 +8,7 @@ program for as many partitions as there are devices; where the sharding of a res
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tangrad._backend_xla import jaxlib_api, sharded
 from tangrad._backend_xla.array import Placement, XlaArray
@@ -30,6 +30,29 @@ def key_of(placements: Sequence[Placement]) -> Placement | tuple[Placement, ...]
     """Under what a program for arguments at these placements is kept: one placement, if it is that of all."""
     first = placements[0] if placements else None
     return first if first is not None and all([place is first for place in placements]) else tuple(placements)
+
+
+def with_default(options: CompileOptions, over: Sharding | None) -> CompileOptions:
+    """Options with the devices of the mesh in use, if one is, for arguments that nothing has placed."""
+    if over is None or options.device is not None or not _NOT_ON_MESHES.isdisjoint(options.extra):
+        return options
+    return options.changed(extra={**options.extra, "over": over})
+
+
+_NOT_ON_MESHES = frozenset(("export", "placement", "platform", "replica_axes"))
+
+
+def shardings_for(
+    found: Sequence[Sharding], options: CompileOptions, places: Sequence[Placement]
+) -> Sequence[Sharding]:
+    """The shardings of a program's equations; where nothing is stated or committed, that of the mesh in use."""
+    over = options.extra.get("over")
+    return found if found or options.shardings or not is_default(over, places) else (over,)
+
+
+def is_default(over: Sharding | None, places: Sequence[Placement]) -> TypeGuard[Sharding]:
+    """Whether a mesh is in use, and arguments at these places are to be there, as nothing has placed them."""
+    return over is not None and not any([place.committed for place in places])
 
 
 class Plan:
@@ -65,7 +88,10 @@ class Plan:
     ) -> Placement:
         if stated is None:
             return place if place.user_sharding is not None else self.replicated(aval.ndim)
-        check_argument(options.name, position, aval, place.user_sharding, stated)
+        given = place.user_sharding
+        over = options.extra.get("over")
+        by_default = over is not None and place is sharded.whole(over, aval.ndim)  # what is there so may be moved
+        check_argument(options.name, position, aval, None if by_default else given, stated)
         return sharded.placement_of(stated)
 
     def replicated(self, ndim: int) -> Placement:

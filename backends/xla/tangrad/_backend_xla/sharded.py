@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 PLACEMENT_LIMIT = 4096
+WHOLE_LIMIT = 256
 LAYOUT_LIMIT = 4096  # pairs of a placement and a shape
 # How many ways of moving arrays between processes are kept, each a compiled program.
 MOVE_LIMIT = 256
@@ -66,6 +67,12 @@ def _make(sharding: Sharding) -> Placement:
     hlo_of_rank = cache(lambda ndim: hlo_sharding(sharding, ordered, ndim))
     over = jaxlib_api.OverDevices(raw, hlo_of_rank, sharding.is_fully_replicated)
     return Placement(ordered, over, True, sharding, in_order(reachable))
+
+
+@lru_cache(WHOLE_LIMIT)
+def whole(over: Sharding, ndim: int) -> Placement:
+    """The placement of arrays of `ndim` dimensions, whole on each device of a sharding, written as types have it."""
+    return placement_of(over.resharded((1,) * ndim, over.device_order))
 
 
 def in_order(devices: Sequence[object]) -> tuple[Any, ...]:

@@ -45,6 +45,8 @@ def lower_with_entry(
     rules = PlatformRules(platforms) if several else None
     module = Module(name, platforms[0], layout=layout, leading=leading, rules=rules)
     module.is_portable = True
+    if leading:  # what XlaCallModule and others that run such modules go by: sizes are to be put in first
+        module.module.operation.attributes["jax.uses_shape_polymorphism"] = module.vocabulary.true
     _Entry(module, closed, name, plan, several).write()
     return module
 

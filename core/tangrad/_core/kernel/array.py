@@ -28,6 +28,7 @@ class ArrayOperators(ArrayMembers):
     __array_priority__ = 100  # NumPy must not take over mixed expressions
     aval: ShapedArray
     user_sharding: Any = None  # of an array on several devices, as its backend has it
+    stated_sharding: Any = None  # over one device, of an array that was put there by it
 
     @property
     def shape(self) -> tuple[int, ...]:

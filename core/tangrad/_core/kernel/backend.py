@@ -266,7 +266,7 @@ def _check_backend(plugin: Plugin, loaded: object) -> None:
     check_api_version(plugin, loaded)
 
 
-# --- which one is in use: the one asked for, the one of the settings, or the best there is --------------------------
+# --- which one is in use: the one asked for, the one of the settings, or the best there is ---
 
 _loaded: dict[str, Backend] = {}
 _default: list[Backend] = []  # the one that is used by default, once that is known
@@ -319,7 +319,7 @@ def backend_named(name: str | Backend | None) -> Backend:
 
 
 def chosen_device() -> Any:
-    """The device that new arrays are made on, if the setting `default_device` names one; else None.
+    """The device, or with a mesh in use the sharding, of new arrays if the setting `default_device` has one; else None.
 
     Raises BackendError where it is a text, such as "cpu", "xla" or "cpu:1", that names no device.
     """
@@ -400,16 +400,15 @@ composition().set_check(BACKENDS_GROUP, _check_backend)
 config.backend.check = _check_setting
 
 
-# --- values into arrays ---------------------------------------------------------------------------------------------
+# --- values into arrays ---
 
 
 def put(value: Any, aval: ShapedArray | None = None, backend: str | None = None, device: Device | None = None) -> Array:
     """A concrete array with the contents of a NumPy array, a number, or an array of another backend."""
     if aval is None:
         aval = get_aval(value)
-    if device is None:
-        device = chosen_device()
-    chosen = get_backend(backend) if device is None or backend is not None else device.backend
+    place = chosen_device() if device is None else device
+    chosen = get_backend(backend) if place is None or backend is not None else place.backend
     value = represented_array(value)
     if isinstance(value, Array):
         value = value.to_numpy()

@@ -53,7 +53,7 @@ class Sharding:
     __slots__ = ("__weakref__",)
     other_memory: str | None = None
 
-    # --- what a kind of shardings defines ---------------------------------------------------------------------------
+    # --- what a kind of shardings defines ---
 
     @property
     def device_order(self) -> tuple[Device, ...]:
@@ -102,7 +102,7 @@ class Sharding:
         """The dimensions that a constraint leaves to the compiler."""
         return frozenset()
 
-    # --- what follows -----------------------------------------------------------------------------------------------
+    # --- what follows ---
 
     @property
     def memory_kind(self) -> str | None:
@@ -213,9 +213,9 @@ class Sharding:
             sizes, axes = dict(self.grid), self.dimension_axes(len(shape))[dimension]
             named = ", ".join([f"{axis!r} of size {sizes[axis]}" for axis in axes])
             raise ValueError(
-                f"{what} of shape {tuple(shape)} cannot be sharded by {self}: dimension {dimension}, of size "
-                f"{shape[dimension]}, does not divide into {math.prod([sizes[axis] for axis in axes])} equal parts "
-                f"along the mesh axes {named}"
+                f"{what} of shape {tuple(shape)} cannot be sharded by {self}, which should evenly divide the shape: "
+                f"dimension {dimension}, of size {shape[dimension]}, is not divisible into "
+                f"{math.prod([sizes[axis] for axis in axes])} equal parts along the mesh axes {named}"
             )
 
 
@@ -264,7 +264,7 @@ def as_sharding(value: object, what: str) -> Any:
     return convert(what)
 
 
-# --- shardings of types -----------------------------------------------------------------------------------------------
+# --- shardings of types ---
 
 
 def types_by_shardings(avals: Sequence[ShapedArray], shardings: Sequence[Sharding | None]) -> list[ShapedArray]:
@@ -335,8 +335,8 @@ def agreed_devices(name: str, claims: Sequence[tuple[str, Sequence[Device]]]) ->
     if others := [claim for claim in claims if set(claim[1]) != set(devices)]:
         first, wanted = others[-1]
         raise ValueError(
-            f"incompatible devices for {name}: {first} is for {_listed(wanted)}, {last} for {_listed(devices)}; "
-            f"move arguments to the same devices first: tangrad.device_put(x, sharding)"
+            f"Received incompatible devices for jitted computation {name}: {first} is for {_listed(wanted)}, "
+            f"{last} for {_listed(devices)}; move arguments to the same devices first: tangrad.device_put(x, sharding)"
         )
     return tuple(claims[0][1])
 

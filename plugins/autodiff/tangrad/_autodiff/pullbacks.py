@@ -11,6 +11,7 @@ from tangrad._autodiff.cotangents import array_of, check_cotangent, marked_for, 
 from tangrad._autodiff.tangents import Zero, tangent_aval, with_weak_type_of
 from tangrad._autodiff.tape import record_linear
 from tangrad.core import Array, Jaxpr, api_boundary, as_array, class_boundary, eval_jaxpr, is_array_value, thread
+from tangrad.errors import ArgumentError
 from tangrad.tree_util import PyTreeDef, keystr, register_pytree_node, register_static
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Reverse:
         """The leaves of a cotangent, which must have the structure of the output."""
         leaves, treedef = tree.flatten(cotangent)
         if treedef != self.out_tree:
-            raise TypeError(
+            raise ArgumentError(
                 f"{self.name}: the cotangent must have the output's structure {self.out_tree}, got {treedef}"
             )
         return leaves
@@ -110,7 +111,7 @@ class Transposed(Reverse):
         return self.in_tree.unflatten([as_array(materialised(result)) for result in found])
 
 
-# --- where gradients go -------------------------------------------------------------------------------------------
+# --- where gradients go ---
 
 
 class _Marker:
@@ -174,7 +175,7 @@ for _marker in (GradValue, DontWant, DidntWant, GradRef, NotNeeded, NotSaveable)
     register_static(_marker)
 
 
-# --- what vjp returns ---------------------------------------------------------------------------------------------
+# --- what vjp returns ---
 
 
 @class_boundary

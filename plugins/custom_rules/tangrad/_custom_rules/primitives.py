@@ -116,7 +116,7 @@ def custom_vjp_call_p(
 
 def _refuse_forward_mode(name: str) -> object:
     raise TypeError(
-        f"{name} has a custom_vjp rule, so it has no forward-mode derivative (jvp, jacfwd, linearize applied to "
+        f"{name} has a custom_vjp rule, so you can't apply forward-mode autodiff (jvp, jacfwd, linearize applied to "
         "tangents); differentiate it in reverse (grad, vjp, jacrev), or give it a rule by custom_jvp, which serves both"
     )
 

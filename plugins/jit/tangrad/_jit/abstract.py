@@ -257,7 +257,8 @@ class ShapeDtypeStruct:
         described = (dtype if isinstance(dtype, type) else getattr(dtype, "type", None)) in _OF_DATA
         store(self, "dtype", np.dtype(dtype) if described else dtypes.as_dtype(dtype))
         store(self, "named_shape", dict(named_shape or {}))
-        store(self, "sharding", sharding if sharding is None else as_sharding(sharding, "ShapeDtypeStruct"))
+        as_is = sharding is None or hasattr(sharding, "type_of")  # a sharding by the shape of a mesh stays so
+        store(self, "sharding", sharding if as_is else as_sharding(sharding, "ShapeDtypeStruct"))
         store(self, "weak_type", bool(weak_type))
         store(self, "is_ref", bool(is_ref))
 

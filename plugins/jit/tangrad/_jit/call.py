@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeAlias
 
 import numpy as np
 
-from tangrad import tree
+from tangrad import local_devices, tree
 from tangrad._jit.layout import ShardingTree
 from tangrad._jit.primitives import jit_p, with_operands
 from tangrad._jit.settings import DEFAULT_EFFORT
@@ -22,6 +22,7 @@ from tangrad.core import (
     ShapedArray,
     Sharding,
     Tracer,
+    backend_names,
     composition,
     dtypes,
     get_aval,
@@ -64,6 +65,12 @@ class Options(NamedTuple):
     compile_regions: str | bool | None = None
     compile_effort: str | None = None
     platform: str | None = None  # what a program is lowered for, where it is not compiled
+
+    def place(self) -> Device | None:
+        """The device to run on: the one given, or the first of this process of a platform given as the backend."""
+        if self.backend is None or self.backend in backend_names():
+            return self.device
+        return local_devices(backend=self.backend)[0]
 
     def extra(self) -> Params | None:
         """What only the backend and the passes know what to do with."""
@@ -310,8 +317,8 @@ def _given_by_name(options: Options, kwargs: dict[str, object]) -> bool:
 
 def run_backend(options: Options, leaves: Sequence[object]) -> Backend:
     """The backend that a call runs on: as the options say, or that of the first array."""
-    if options.device is not None:
-        return options.device.backend
+    if (device := options.place()) is not None:
+        return device.backend
     for layout in (options.in_shardings, options.out_shardings):
         if layout is not None and (backend := layout.backend()) is not None:
             return backend

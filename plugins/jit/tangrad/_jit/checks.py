@@ -8,16 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from tangrad._jit.call import Call, Options, Traced
+from tangrad._jit.call import Call, Options, Traced, value_behind
+from tangrad._jit.layout import shardings_of_arguments
 from tangrad._jit.settings import compile_effort as effort_setting
 from tangrad._jit.settings import compile_regions as regions_setting
-from tangrad.core import dce_jaxpr, dtypes
+from tangrad.core import Sharding, composition, dce_jaxpr, dtypes, thread
+from tangrad.core.backends import program_shardings
 from tangrad.core.programs import usable_donations
 from tangrad.core.settings import Setting
+from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
     from tangrad._jit.call import Execute
     from tangrad.core import Backend, Device, ShapedArray
+    from tangrad.core.programs import LoweredProgram
     from tangrad.typing import PyTree, Value
 
 
@@ -104,6 +108,50 @@ def check_can_be_compiled(options: Options, name: str, backend: Backend) -> None
             f"{name} was lowered for {options.platform!r}, and devices are of {backend.platform!r}: lower it without "
             f"lowering_platforms"
         )
+
+
+def check_assignment(
+    name: str, given: tuple[Device, ...], lowered: LoweredProgram, call: Call, backend: Backend
+) -> None:
+    """Raise RuntimeError or ValueError unless these are the devices that a program was lowered for, in any order."""
+    arguments = [value_behind(leaf) for leaf in call.leaves]
+    committed = [array.sharding for array in arguments if getattr(array, "committed", False)]
+    stated = [*lowered.options.shardings, *program_shardings(lowered.closed), *committed]
+    place = thread.default_device
+    if stated or (isinstance(place, Sharding) and lowered.options.device is None):
+        devices = tuple((stated or [place])[0].device_order)
+    else:
+        devices = (lowered.options.device or place or backend.devices()[0],)
+    if len(given) != len(devices):
+        raise RuntimeError(
+            f"Length of device_assignment: {name} was lowered for {len(devices)} devices, and compile was given "
+            f"{len(given)}"
+        )
+    if set(given) != set(devices):
+        raise ValueError(
+            f"compile: device_assignment is {list(given)}, and {name} was lowered for {list(devices)}: lower it for "
+            f"arguments with shardings over those, or within tangrad.set_mesh(mesh) of them"
+        )
+
+
+def shardings_of_leaves(options: Options, call: Call, name: str) -> list[Sharding | None]:
+    """The sharding of each leaf: as the function states it, else that of the array at hand, or None."""
+    return [
+        getattr(value_behind(leaf), "user_sharding", None) if sharding is None else sharding
+        for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
+    ]
+
+
+ON_ONE_DEVICE = "sharding.SingleDeviceSharding"
+
+
+def on_one_device(device: object) -> Sharding:
+    """The sharding of what is on one device. Raises MissingDistributionError where there are no shardings."""
+    plugin = composition().find("tangrad.api", ON_ONE_DEVICE)
+    if plugin is None:
+        raise MissingDistributionError(f"tangrad.{ON_ONE_DEVICE}", "tangrad-sharding")
+    found: Sharding = plugin.load()(device)
+    return found
 
 
 def for_compiler(

@@ -111,7 +111,7 @@ def jit(
             call.
         keep_unused: whether to hand the program arguments that it does not read.
         device: where to run. At most one of `device` and `backend`.
-        backend: the name of the backend to run on.
+        backend: the name of the backend to run on, or of a platform: "cpu", "gpu".
         inline: whether a call inside another traced function disappears into it.
         in_shardings: how the positional arguments, static ones left out, must be sharded: a sharding, a partition
             spec (it means axes of the mesh in use), None where it is left open, or a tuple of trees of these that is a
@@ -189,7 +189,7 @@ class JitFunction(Generic[P, R]):
         if type(fun) is not FunctionType or fun.__code__.co_flags & CO_GENERATOR:
             checks.check_function(fun)
         if device is not None and backend is not None:
-            raise ValueError(f"jit takes device or backend, not both; got device={device!r} and backend={backend!r}")
+            raise ValueError(f"can't specify both a device and a backend for jit, got {device!r} and {backend!r}")
         layout = (
             None if in_shardings is None else ShardingTree.of(in_shardings, "jit in_shardings"),
             None if out_shardings is None else ShardingTree.of(out_shardings, "jit out_shardings"),
@@ -323,7 +323,7 @@ class JitFunction(Generic[P, R]):
         that has to be sorted.
         """
         options = self._options
-        if options.device is not None or thread.default_device is not None:
+        if options.place() is not None or thread.default_device is not None:
             return None
         static: object = ()
         try:
@@ -357,7 +357,7 @@ class JitFunction(Generic[P, R]):
         options = self._options
         backend = run_backend(options, call.leaves)
         key, arrays, _ = looked_up or (
-            (call.key(), backend.name, options.device, *cache_context()),
+            (call.key(), backend.name, options.place(), *cache_context()),
             arrays_for(backend, call.leaves, options),
             None,
         )
@@ -374,7 +374,7 @@ class JitFunction(Generic[P, R]):
         if self._axes is not None and backend.sizes_at_call and not (self._sharded or is_checking_values()):
             abstract, _ = self._axes.abstract(call)
             if abstract is not call:
-                place = (abstract.key(), backend.name, self._options.device, *cache_context())
+                place = (abstract.key(), backend.name, self._options.place(), *cache_context())
                 entry: Any = self._programs.get(place) or self._compile_entry(abstract, backend, place, arrays)
                 _remember(self._programs, key, entry)
                 self._remember_fast(call, backend.array_type, entry)
@@ -384,7 +384,7 @@ class JitFunction(Generic[P, R]):
         if thread.explain_cache_misses:
             logger.warning("There is no program of %s for this call: %s", self._name, reason)
         traced = self._trace(call)
-        device = self._options.device
+        device = self._options.place()
         with one_at_a_time((id(self._tables), key)):
             entry = self._programs.get(key)
             if entry is not None:

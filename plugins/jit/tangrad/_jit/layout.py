@@ -29,6 +29,8 @@ class ShardingTree:
         for leaf in leaves:
             if not isinstance(leaf, Sharding) and not hasattr(leaf, "to_sharding"):
                 as_sharding(leaf, what)  # which raises, naming what is wrong
+            if getattr(leaf, "leaves_open", False):
+                raise ValueError(f"{what}: Unconstrained dims are not allowed, those are for constraints; got {leaf}")
         self._key = (structure, tuple(leaves))
 
     def __eq__(self, other: object) -> bool:

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from tangrad import tree
+from tangrad._jit import checks
 from tangrad._jit.abstract import result_structs
 from tangrad._jit.call import (
     Call,
@@ -21,9 +22,8 @@ from tangrad._jit.call import (
     value_behind,
     with_float0_of_numpy,
 )
-from tangrad._jit.checks import check_can_be_compiled, check_not_shared, options_for, sorted_options, taken_over
 from tangrad._jit.compiling import Compilation, watched
-from tangrad._jit.layout import shardings_of_arguments, shardings_of_results, stated
+from tangrad._jit.layout import shardings_of_results, stated
 from tangrad.core import (
     EVAL_TRACE,
     Sharding,
@@ -35,6 +35,7 @@ from tangrad.core import (
     thread,
 )
 from tangrad.core.programs import LoweredProgram, Program, lower_program, to_arrays
+from tangrad.core.settings import SETTINGS
 from tangrad.errors import MissingDistributionError
 
 if TYPE_CHECKING:
@@ -130,36 +131,22 @@ class _Stage:
         return self._traced.out_tree.unflatten(self._traced.jaxpr.out_avals)
 
 
-_ON_ONE_DEVICE, _SERIALIZE = "sharding.SingleDeviceSharding", "export.serialize_compiled"
-
-
-def _on_one_device(device: object) -> Sharding:
-    """The sharding of what is on one device. Raises MissingDistributionError where there are no shardings."""
-    plugin = composition().find("tangrad.api", _ON_ONE_DEVICE)
-    if plugin is None:
-        raise MissingDistributionError(f"tangrad.{_ON_ONE_DEVICE}", "tangrad-sharding")
-    return plugin.load()(device)
-
-
-def _of_arguments(options: Options, call: Call, name: str) -> list[Sharding | None]:
-    """The sharding of each leaf: as the function states it, else that of the array at hand, or None."""
-    return [
-        getattr(value_behind(leaf), "user_sharding", None) if sharding is None else sharding
-        for leaf, sharding in zip(call.leaves, shardings_of_arguments(options, call, name), strict=True)
-    ]
+_SERIALIZE = "export.serialize_compiled"
 
 
 @class_boundary
 class TracedFunction(_Stage):
     """A function traced for arguments of certain types, not yet lowered."""
 
-    __slots__ = ("_options", "_reused")
+    __slots__ = ("_options", "_place", "_reused")
+    _place: object  # where new arrays were when it was traced, such as on a mesh
     _reused: bool
 
     @classmethod
     def of(cls, traced: Traced, call: Call, name: str, options: Options, reused: bool = False) -> TracedFunction:
         stage = cls(traced, call, name, options.donate_argnums)
         stage._options, stage._reused = options, reused
+        stage._place = thread.default_device
         return stage
 
     @property
@@ -186,8 +173,9 @@ class TracedFunction(_Stage):
         options = self._options
         backend = run_backend(options, [value_behind(leaf) for leaf in self._call.leaves])
         if lowering_platforms is not None:
-            options = options_for(lowering_platforms, options, backend, self._name)
-        return Lowered.of(self._traced, self._call, backend, self._name, options, self._reused)
+            options = checks.options_for(lowering_platforms, options, backend, self._name)
+        with SETTINGS["default_device"](self._place):
+            return Lowered.of(self._traced, self._call, backend, self._name, options, self._reused)
 
     def __repr__(self) -> str:
         return f"<traced {self._name}>"
@@ -211,9 +199,10 @@ class Lowered(_Stage):
     ) -> Lowered:
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options, stage._reused = backend, options, reused
-        stage._donated = taken_over(call, traced, options.keep_unused)
+        stage._donated = checks.taken_over(call, traced, options.keep_unused)
         stage._references = references = OfReferences.of(traced.jaxpr)
-        inputs = _of_arguments(options, call, name)
+        inputs = checks.shardings_of_leaves(options, call, name)
+        stage._avals = [a if s is None else s.type_of(a) for a, s in zip(stage._avals, inputs, strict=True)]
         outputs = [
             *shardings_of_results(options, traced, name),
             *[None] * len(references.written if references else ()),
@@ -225,7 +214,7 @@ class Lowered(_Stage):
             references.program if references else traced.jaxpr,
             backend,
             name,
-            device=options.device,
+            device=options.place(),
             donated=(*[False] * len(traced.outer), *call.donated()),
             keep_unused=options.keep_unused,
             in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
@@ -256,16 +245,29 @@ class Lowered(_Stage):
         """Estimates such as `flops`, as far as the backend knows them before compilation."""
         return self._program.lowered.cost_analysis()
 
-    def compile(self, compiler_options: Mapping[str, object] | None = None) -> Compiled:
+    def compile(
+        self,
+        compiler_options: Mapping[str, object] | None = None,
+        *,
+        device_assignment: Sequence[Device] | None = None,
+    ) -> Compiled:
         """Compile the program.
 
         Args:
             compiler_options: options of XLA by name, beside those of `jit`; where both say something, these hold.
+            device_assignment: the devices that it was lowered for; one for another platform is lowered for theirs.
 
-        Raises RuntimeError for a program for another platform, TypeError or ValueError for options that it has not.
+        Raises RuntimeError for a program for another platform, and for another number of devices; ValueError for other
+        devices; TypeError or ValueError for options that it has not.
         """
-        check_can_be_compiled(self._options, self._name, self._backend)
-        options = dict(sorted_options(compiler_options, "compile: compiler_options"))
+        if device_assignment is not None and self._options.platform is not None:
+            own = self._options._replace(platform=None)
+            at_home = Lowered.of(self._traced, self._call, self._backend, self._name, own, self._reused)
+            return at_home.compile(compiler_options, device_assignment=device_assignment)
+        if device_assignment is not None:
+            checks.check_assignment(self._name, tuple(device_assignment), self._program, self._call, self._backend)
+        checks.check_can_be_compiled(self._options, self._name, self._backend)
+        options = dict(checks.sorted_options(compiler_options, "compile: compiler_options"))
         started = perf_counter()
         extra = {"compiler_options": options} if options else None
         program = watched(self._name, self._program.compile, extra)
@@ -296,6 +298,7 @@ class Compiled(_Stage):
     def of(cls, lowered: Lowered, program: Program, seconds: float) -> Compiled:
         stage = cls(lowered._traced, lowered._call, lowered._name, lowered.donate_argnums)
         stage._backend, stage._options, stage._program = lowered._backend, lowered._options, program
+        stage._avals = lowered._avals
         stage._donated, source, stage._references = lowered._donated, lowered._program, lowered._references
         stage._execute = with_float0_of_numpy(program.execute, lowered._traced.jaxpr.out_avals)
         times = (lowered._traced.seconds, lowered._reused, lowered._passes, source.seconds, seconds)
@@ -336,7 +339,7 @@ class Compiled(_Stage):
         operands = [*outer, *leaves]
         values = operands if references is None else references.values(operands, self._name)
         arrays = arrays_for(self._backend, values[len(outer) :], self._options)
-        check_not_shared(self._call.path, self._donated, arrays, self._name)
+        checks.check_not_shared(self._call.path, self._donated, arrays, self._name)
         if outer:
             arrays = [*to_arrays(self._backend, values[: len(outer)]), *arrays]
         outs = self._execute(arrays)
@@ -372,7 +375,7 @@ class Compiled(_Stage):
     @property
     def out_info(self) -> dict[str, ShapeDtypeStruct]:
         """The types of the result, as a tree of `ShapeDtypeStruct`s, with shardings if the backend reports them."""
-        if not self._program.executable.places()[1] or composition().find("tangrad.api", _ON_ONE_DEVICE) is None:
+        if not self._program.executable.places()[1] or composition().find("tangrad.api", checks.ON_ONE_DEVICE) is None:
             return super().out_info
         return tree.map(
             lambda struct, sharding: struct.update(sharding=sharding), super().out_info, self.output_shardings
@@ -389,7 +392,7 @@ class Compiled(_Stage):
             )
         found: list[Sharding | None] = [None] * count
         for position, place in zip(at, places, strict=True):
-            found[position] = place if isinstance(place, Sharding) else _on_one_device(place)
+            found[position] = place if isinstance(place, Sharding) else checks.on_one_device(place)
         return found
 
     def serialize(self, *, key: bytes | None = None) -> bytes:
@@ -469,7 +472,7 @@ def parts_of(compiled: Compiled) -> CompiledParts:
         program.kept,
         traced.outer,
         compiled._donated,
-        compiled._options.device,
+        compiled._options.place(),
     )
 
 
@@ -492,5 +495,6 @@ def parts_of_traced(function: TracedFunction) -> TracedParts:
     """The parts of a traced function. Raises TypeError for one that takes references."""
     name, traced, options = function._name, function._traced, function._options
     refuse_references(traced.jaxpr, name)
-    inputs, outputs = _of_arguments(options, function._call, name), shardings_of_results(options, traced, name)
+    inputs = checks.shardings_of_leaves(options, function._call, name)
+    outputs = shardings_of_results(options, traced, name)
     return TracedParts(name, traced.jaxpr, traced.outer, inputs, outputs)

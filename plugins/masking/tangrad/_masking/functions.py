@@ -101,13 +101,14 @@ def mask(
     """
     if not callable(fun):
         raise TypeError(f"mask expects a function as its first argument, got {fun!r} of type {type(fun).__name__}")
+    # One for all calls: sizes of one name are the same ones, so that what is jitted within is traced once.
+    scope = SymbolicScope(constraints)
 
     def masked(args: object, dims: Mapping[str, object]) -> PyTree:
         if not isinstance(args, (tuple, list)):
             raise TypeError(f"mask: the arguments must be a tuple or a list of them, got {type(args).__name__}")
         leaves, structure = array_leaves(tuple(args), "mask: args")
         values = [as_operand(leaf) for leaf in leaves]
-        scope = SymbolicScope(constraints)
         specs = for_leaves(tuple(in_shapes) if isinstance(in_shapes, list) else in_shapes, tuple(args), "args")
         labels = [name for name, _ in specs]
         shapes = [parsed(spec, scope, v.aval.shape, name) for (name, spec), v in zip(specs, values, strict=True)]

@@ -47,8 +47,8 @@ def is_whole(k: Array) -> Array:
 
 
 def log_choices(n: Array, k: Array) -> Array:
-    """The logarithm of the binomial coefficient."""
-    return -betaln(n - k + 1, k + 1) - tnp.log1p(n)
+    """The logarithm of the binomial coefficient; 0 exactly where nothing is chosen of nothing."""
+    return tnp.where((n == 0) & (k == 0), 0.0, -betaln(n - k + 1, k + 1) - tnp.log1p(n))
 
 
 def of_positive(function: Callable[[Array, Array], Array], a: Array, z: Array, at_infinity: float) -> Array:

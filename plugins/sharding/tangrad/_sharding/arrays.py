@@ -59,10 +59,10 @@ def _sharding(array: Any) -> Sharding:
         if array.aval.infer_types is None:
             raise NoPlaceError(array, "asking for its sharding")
         return array.aval.sharding
-    user_sharding = getattr(array, "user_sharding", None)
-    if user_sharding is None and array.aval.infer_types is not None:  # a mesh of one device
+    found = array.stated_sharding if array.user_sharding is None else array.user_sharding
+    if found is None and array.aval.infer_types is not None:  # a mesh of one device
         return array.aval.placed
-    return SingleDeviceSharding(array.device) if user_sharding is None else user_sharding
+    return SingleDeviceSharding(array.device) if found is None else found
 
 
 def _addressable_shards(array: Any) -> list[Shard]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import numpy as np
 
 from tangrad._sharding.mesh import AbstractMesh, AxisType, Mesh, changed_types, mesh_in_use
-from tangrad.core import class_boundary, get_backend, thread
+from tangrad.core import EVAL_TRACE, Sharding, class_boundary, composition, get_backend, thread
+from tangrad.core.settings import SETTINGS
 
 EMPTY_MESH = Mesh(np.empty((), object), ())
 
@@ -23,10 +24,13 @@ def current_mesh() -> Mesh:
 class set_mesh:  # noqa: N801 - called as a function
     """Let partition specs mean axes of this mesh: from now on in this thread, or, as a context manager, for a block.
 
+    What nothing has placed on a device is on all devices of the mesh then: new arrays, and results of what is computed.
+
     Args:
         mesh: a mesh; None: no mesh.
 
-    Raises TypeError for anything else, ValueError for a mesh with `Manual` axes, as maps within them have.
+    Raises TypeError for anything else, ValueError for a mesh with `Manual` axes, as maps within them have, and within
+    functions that are traced.
 
     >>> import tangrad
     >>> from tangrad.sharding import PartitionSpec
@@ -36,24 +40,38 @@ class set_mesh:  # noqa: N801 - called as a function
     Array(4., dtype=float32)
     """
 
-    __slots__ = ("_mesh", "_override")
+    __slots__ = ("_mesh", "_overrides")
 
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is not None and not isinstance(mesh, Mesh):
             raise TypeError(f"set_mesh takes a tangrad.sharding.Mesh or None, got {mesh!r}")
         if mesh is not None and mesh.manual_axes and not thread.axis_environment:
+            raise ValueError(f"set_mesh: {mesh} contains manual axes, and no map is over {mesh.manual_axes} here")
+        if thread.trace is not EVAL_TRACE:
             raise ValueError(
-                f"set_mesh: the axes {mesh.manual_axes} of {mesh} are Manual, and no map is over them here"
+                "set_mesh is for code outside of functions that are traced, whose arrays are placed already; within "
+                "them: tangrad.sharding.use_abstract_mesh(mesh.abstract_mesh)"
             )
         self._mesh = mesh
-        self._override = mesh_in_use(mesh)
-        self._override.__enter__()
+        with ExitStack() as overrides:
+            overrides.enter_context(mesh_in_use(mesh))
+            overrides.enter_context(SETTINGS["default_device"](place_of(mesh)))
+            self._overrides = overrides.pop_all()
 
     def __enter__(self) -> Mesh | None:
         return self._mesh
 
     def __exit__(self, *error: object) -> None:
-        self._override.__exit__(*error)
+        self._overrides.close()
+
+
+def place_of(mesh: Mesh | None) -> object:
+    """Where arrays are that nothing places, while a mesh is in use: whole on each device, where it has several."""
+    if mesh is not None and mesh.size > 1:
+        plugin = composition().find("tangrad.api", "sharding.NamedSharding")
+        return None if plugin is None else plugin.load()(mesh, ())
+    chosen = thread.default_device
+    return None if isinstance(chosen, Sharding) else chosen  # not that of another mesh
 
 
 def use_mesh(mesh: Mesh) -> AbstractContextManager[None]:

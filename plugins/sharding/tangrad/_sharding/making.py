@@ -483,6 +483,8 @@ def global_array(value: object, mesh: Mesh, spec: PartitionSpec) -> Array:
 def local_array(array: Array, mesh: Mesh, spec: PartitionSpec) -> Array:
     """This process's part of an array that is sharded over a mesh, as an array over its part of the mesh."""
     here = mesh.local_mesh
+    if here == mesh and getattr(array, "user_sharding", None) == NamedSharding(mesh, spec):
+        return array
     parts = type(array).backend.parts(array)
     shape = _scaled(array.shape, spec, mesh, here)
     return make_array_from_single_device_arrays(shape, NamedSharding(here, spec), parts)

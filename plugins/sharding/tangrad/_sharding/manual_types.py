@@ -96,13 +96,16 @@ class Shares(NamedTuple):
         return [part if held else np.zeros_like(part) for part, held in zip(parts, self.holds, strict=True)]
 
 
-# --- how results are to be combined, given how operands are -----------------------------------------------------------
+# --- how results are to be combined, given how operands are ---
 
 Rule = TypeVar("Rule", bound=Callable[..., object])
 
 
 class Unclear(Exception):
-    """What a rule raises: why the sharding of a result is ambiguous. The error names the primitive and the operands."""
+    """What a rule raises: why the sharding of a result is ambiguous, and maybe the kind of mistake, in a few words.
+
+    The error names the primitive and the operands.
+    """
 
 
 def of_type(aval: Any) -> Combining:

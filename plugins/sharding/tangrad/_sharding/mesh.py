@@ -7,7 +7,7 @@ import math
 import operator
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from tangrad.core import Device, class_boundary, copy_identity
 from tangrad.core.backends import is_addressable
-from tangrad.core.settings import define_setting
+from tangrad.core.settings import define_flag, define_setting
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -35,6 +35,13 @@ class AxisType(enum.Enum):
 
     def __repr__(self) -> str:
         return self.name
+
+
+without_unit_axes = define_flag(
+    "types_without_axes_of_size_one",
+    "Have types record no explicit axes of size 1, along which nothing is cut.",
+    changes_results=True,
+)
 
 
 class MeshAxes:
@@ -80,6 +87,12 @@ class MeshAxes:
     def explicit_axes(self) -> tuple[str, ...]:
         """The axes that types record."""
         return self._of_type(AxisType.Explicit)
+
+    @property
+    def typed_axes(self) -> tuple[str, ...]:
+        """The explicit ones that types record now: without those of size 1, by the setting."""
+        found = self.explicit_axes
+        return tuple([axis for axis in found if self.shape[axis] > 1]) if without_unit_axes.value else found
 
     @property
     def manual_axes(self) -> tuple[str, ...]:
@@ -191,7 +204,12 @@ class AbstractMesh(MeshAxes):
         return AbstractMesh(self.axis_sizes, self.axis_names, changed_types(self, name_to_type))
 
     def update(
-        self, axis_sizes: Sequence[int] | None = None, axis_names: object = None, axis_types: object = None
+        self,
+        axis_sizes: Sequence[int] | None = None,
+        axis_names: object = None,
+        axis_types: object = None,
+        *,
+        abstract_device: object = None,
     ) -> AbstractMesh:
         """Another shape, which differs in what is given. Raises as the class does.
 
@@ -413,14 +431,14 @@ def _nested_shape(devices: object) -> tuple[int, ...]:
 
 
 def _check(grid: np.ndarray, names: tuple[object, ...]) -> None:
+    if None in names:
+        raise ValueError(f"Mesh axis names cannot be None: got {names}")
     if grid.ndim != len(names):
         raise ValueError(
             f"a mesh needs one axis name for each dimension of its devices, got {grid.ndim} dimensions, of sizes "
             f"{grid.shape}, and {len(names)} names, {names}"
         )
     for number, name in enumerate(names):
-        if name is None:
-            raise ValueError(f"the name of a mesh axis must not be None, got {names}")
         if name in names[:number]:
             raise ValueError(f"the axes of a mesh need different names, got {name!r} twice: {names}")
     seen: set[object] = set()
@@ -430,3 +448,24 @@ def _check(grid: np.ndarray, names: tuple[object, ...]) -> None:
         if device in seen:
             raise ValueError(f"each device can be in a mesh once, got {device!r} twice")
         seen.add(device)
+
+
+# --- axes in partition specs ---
+
+
+def canonical_axes(entry: object) -> Any:
+    """One axis as itself, several as a tuple, none as None. Raises ValueError for groups of axes within a group."""
+    if isinstance(entry, (tuple, list)):
+        if any([isinstance(axis, (tuple, list)) for axis in entry]):
+            raise ValueError(f"PartitionSpec: the axes that cut one dimension are a flat tuple, got {entry!r}")
+        return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
+    return entry
+
+
+def checked_axes(name: str, axes: object) -> frozenset[Hashable]:
+    """What a spec has as `name`. Raises TypeError for what is no set, ValueError for None in it."""
+    if not isinstance(axes, (set, frozenset)):
+        raise TypeError(f"PartitionSpec: {name} is a set of axes, got {axes!r} of type {type(axes).__name__}")
+    if None in axes:
+        raise ValueError(f"PartitionSpec: {name} has names of axes, and None is none")
+    return frozenset(axes)

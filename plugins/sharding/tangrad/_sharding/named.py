@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, overload
 from tangrad._sharding.context import current_mesh, on_devices
 from tangrad._sharding.hlo import HloSharding, hlo_of, part_numbers
 from tangrad._sharding.manual_types import NOTHING, Combining, Shares, UnreducedKind
-from tangrad._sharding.mesh import AbstractMesh, Mesh
+from tangrad._sharding.mesh import AbstractMesh, Mesh, canonical_axes, checked_axes
 from tangrad._sharding.primitives import constrained
 from tangrad._sharding.propagation import ShardedType
 from tangrad._sharding.unnamed import GSPMDSharding, checked_memory_kind, memory_text
-from tangrad.core import Array, Device, ShapedArray, Sharding, class_boundary
+from tangrad.core import Array, Backend, Device, ShapedArray, Sharding, class_boundary, thread
 
 if TYPE_CHECKING:
     from tangrad.typing import ArrayLike
@@ -66,9 +66,9 @@ class PartitionSpec:
         unreduced_kind: UnreducedKind | None = None,
     ) -> None:
         # Names need not be a mesh's: libraries put logical ones there, and the same twice. NamedSharding asks.
-        self._partitions = tuple([_canonical(entry) for entry in partitions])
-        self.unreduced = _checked_axes("unreduced", unreduced)
-        self.reduced = _checked_axes("reduced", reduced)
+        self._partitions = tuple([canonical_axes(entry) for entry in partitions])
+        self.unreduced = checked_axes("unreduced", unreduced)
+        self.reduced = checked_axes("reduced", reduced)
         if unreduced_kind is None and self.unreduced:
             unreduced_kind = UnreducedKind.sum
         self.unreduced_kind = unreduced_kind
@@ -78,7 +78,7 @@ class PartitionSpec:
     def _check_apart(self) -> None:
         kind = self.unreduced_kind
         if kind is not None and not isinstance(kind, UnreducedKind):
-            raise TypeError(f"PartitionSpec: unreduced_kind is an UnreducedKind or None, got {kind!r}")
+            raise TypeError(f"Expected unreduced_kind to be of type UnreducedKind or None, got {kind!r}")
         if kind is not None and not self.unreduced:
             raise ValueError(f"PartitionSpec: unreduced_kind={kind.name}, but no axes are unreduced")
         cutting = {axis for entry in self._partitions for axis in axes_of(entry)}
@@ -121,10 +121,15 @@ class PartitionSpec:
         mesh = current_mesh()
         if mesh.empty:
             raise RuntimeError(
-                f"{what}: {self} is a partition spec, which means axes of the mesh in use, and there is none: call "
-                f"within `with mesh:`, or say NamedSharding(mesh, {self})"
+                f"{what} requires a non-empty mesh in context: {self} is a partition spec, which means axes of the "
+                f"mesh in use, and there is none; call within `with mesh:`, or say NamedSharding(mesh, {self})"
             )
         return NamedSharding(mesh, self)
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether dimensions are left to the compiler."""
+        return UNCONSTRAINED in self._partitions
 
     def index(self, value: object) -> int:
         """The number of the first dimension that `value` cuts. Raises ValueError where there is none."""
@@ -154,12 +159,14 @@ class PartitionSpec:
         return self._joined(*self, *other, other=other)
 
     def __radd__(self, other: object) -> PartitionSpec:
-        return self._joined(*other, *self, other=other) if isinstance(other, tuple) else NotImplemented
+        return self._joined(*other, *self, other=other, name="__radd__") if isinstance(other, tuple) else NotImplemented
 
-    def _joined(self, *partitions: object, other: PartitionSpec | Iterable[object]) -> PartitionSpec:
+    def _joined(
+        self, *partitions: object, other: PartitionSpec | Iterable[object], name: str = "__add__"
+    ) -> PartitionSpec:
         beside = other if isinstance(other, PartitionSpec) else PartitionSpec(*other)
         if beside.unreduced_kind is not self.unreduced_kind:
-            raise TypeError(f"specs are added where their unreduced axes are of one kind, got {self} and {other}")
+            raise TypeError(f"unreduced in `{name}` of PartitionSpec must be of one kind, got {self} and {other}")
         unreduced, reduced = self.unreduced | beside.unreduced, self.reduced | beside.reduced
         return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=self.unreduced_kind)
 
@@ -168,7 +175,7 @@ class PartitionSpec:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, tuple):
-            same = self._partitions == tuple([_canonical(entry) for entry in other])
+            same = self._partitions == tuple([canonical_axes(entry) for entry in other])
             return same and not self.unreduced and not self.reduced
         return isinstance(other, PartitionSpec) and self._key() == other._key()
 
@@ -200,23 +207,6 @@ def _unpickled(
 
 
 MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")  # of devices that are not known yet
-
-
-def _canonical(entry: object) -> Any:
-    """One axis as itself, several as a tuple, none as None. Raises ValueError for groups of axes within a group."""
-    if isinstance(entry, (tuple, list)):
-        if any([isinstance(axis, (tuple, list)) for axis in entry]):
-            raise ValueError(f"PartitionSpec: the axes that cut one dimension are a flat tuple, got {entry!r}")
-        return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
-    return entry
-
-
-def _checked_axes(name: str, axes: object) -> frozenset[Hashable]:
-    if not isinstance(axes, (set, frozenset)):
-        raise TypeError(f"PartitionSpec: {name} is a set of axes, got {axes!r} of type {type(axes).__name__}")
-    if None in axes:
-        raise ValueError(f"PartitionSpec: {name} has names of axes, and None is none")
-    return frozenset(axes)
 
 
 def axes_of(entry: object) -> tuple[Hashable, ...]:
@@ -255,35 +245,39 @@ class NamedSharding(Sharding):
         if isinstance(spec, tuple):
             spec = PartitionSpec(*spec)
         if not isinstance(spec, PartitionSpec):
-            raise TypeError(f"NamedSharding takes a PartitionSpec, got {spec!r} of type {type(spec).__name__}")
+            what = f"{spec!r} of type {type(spec).__name__}" if spec is not None else "an Unexpected None: P() is whole"
+            raise TypeError(f"NamedSharding takes a PartitionSpec, got {what}")
         if mesh.empty and isinstance(mesh, Mesh):
             raise ValueError("NamedSharding needs a mesh with devices, got the empty mesh")
-        axes = [axis for entry in spec for axis in axes_of(entry)]
-        axes += [*spec.unreduced, *spec.reduced]
+        axes = [*[axis for entry in spec for axis in axes_of(entry)], *spec.unreduced, *spec.reduced]
         for number, axis in enumerate(axes):
             if axis not in mesh.axis_names:
-                raise ValueError(f"{spec} names the axis {axis!r}, and the axes of {mesh} are {mesh.axis_names}")
+                kind = f"Unreduced axes {axis}" if axis in spec.unreduced else f"Resource axis: {axis}"
+                raise ValueError(f"{kind} of {spec} is not found in mesh: {mesh.axis_names}, the axes of {mesh}")
             if axis in axes[:number]:
                 raise ValueError(f"a sharding can use each mesh axis once, got {axis!r} twice in {spec}")
         if others := (spec.unreduced | spec.reduced).intersection(mesh.auto_axes):
             raise ValueError(f"{spec}: values are unreduced or reduced along Explicit axes only, and {others} are Auto")
-        self.mesh = mesh
-        self.spec = spec
+        self.mesh, self.spec = mesh, spec
         if isinstance(mesh, Mesh):
             memory_kind = checked_memory_kind(memory_kind, mesh.devices.flat[0])
         elif memory_kind not in (None, *MEMORY_KINDS):
-            raise ValueError(f"NamedSharding: memory_kind is one of {', '.join(MEMORY_KINDS)}, got {memory_kind!r}")
-        self.other_memory = memory_kind
-        self.summing = frozenset()
+            raise ValueError(f"Got invalid memory kind {memory_kind!r}; there are {', '.join(MEMORY_KINDS)}")
+        self.other_memory, self.summing = memory_kind, frozenset()
         self._hash = hash((mesh, spec, memory_kind))
         self._specific: dict[int, tuple[tuple[object, ...], ...]] = {}
-        self._by_dimensions: dict[int, NamedSharding | None] = {}
+        self._by_dimensions: dict[tuple[int, bool], NamedSharding | None] = {}
 
     @property
     def device_order(self) -> tuple[Device, ...]:
         if isinstance(self.mesh, AbstractMesh):
             raise ValueError(f"{self} is of a mesh without devices")
         return self.mesh.device_order
+
+    @property
+    def backend(self) -> Backend:
+        """The backend of its devices."""
+        return self.device_order[0].backend
 
     @property
     def memory_kind(self) -> str | None:
@@ -303,12 +297,17 @@ class NamedSharding(Sharding):
         if found is None:
             if len(self.spec) > ndim:
                 raise ValueError(
-                    f"{self.spec} is for arrays of {len(self.spec)} dimensions or more, and cannot be used for one of "
-                    f"{ndim} dimensions"
+                    f"{self.spec} is for arrays of rank {len(self.spec)} or more, and cannot be used for one of rank "
+                    f"{ndim}"
                 )
             found = tuple([axes_of(entry) for entry in self.spec]) + ((),) * (ndim - len(self.spec))
             self._specific[ndim] = found
         return found
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether dimensions are left to the compiler."""
+        return UNCONSTRAINED in self.spec
 
     def unconstrained_dimensions(self) -> frozenset[int]:
         return frozenset([number for number, entry in enumerate(self.spec) if entry is UNCONSTRAINED])
@@ -434,14 +433,15 @@ class NamedSharding(Sharding):
 
     def type_of(self, aval: ShapedArray) -> ShapedArray:
         plain = aval.plain
-        if plain.ndim not in self._by_dimensions:
-            self._by_dimensions[plain.ndim] = self._by_explicit_axes(plain.ndim)
-        explicit = self._by_dimensions[plain.ndim]
+        key = plain.ndim, thread.types_without_axes_of_size_one
+        if key not in self._by_dimensions:
+            self._by_dimensions[key] = self._by_explicit_axes(plain.ndim)
+        explicit = self._by_dimensions[key]
         return plain if explicit is None else ShardedType(plain, explicit)
 
     def _by_explicit_axes(self, ndim: int) -> NamedSharding | None:
         """The part of it that types record; None where it is nothing."""
-        explicit = self.mesh.explicit_axes
+        explicit = self.mesh.typed_axes
         if not explicit and self.combining == NOTHING:
             return None
         axes = [tuple([axis for axis in cut if axis in explicit]) for cut in self.dimension_axes(ndim)]

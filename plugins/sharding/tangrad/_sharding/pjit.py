@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tangrad import tree
-from tangrad.core import WrappedSignature, copy_identity
+from tangrad._sharding.context import place_of
+from tangrad.core import EVAL_TRACE, WrappedSignature, copy_identity, thread
+from tangrad.core.settings import SETTINGS
 from tangrad.extend.jit import jit
 from tangrad.sharding import Mesh, NamedSharding, PartitionSpec, get_mesh
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
         def trace(self, *args: PyTree, **kwargs: PyTree) -> Any: ...
         def eval_shape(self, *args: object, **kwargs: object) -> PyTree: ...
         def clear_cache(self) -> None: ...
+        @property
+        def trace_count(self) -> int: ...
 
 
 class _Unspecified:
@@ -84,12 +89,11 @@ def pjit(
     shardings: Params = {"in_shardings": in_shardings, "out_shardings": out_shardings}
     stated = {name: value for name, value in shardings.items() if value is not _UNSPECIFIED}
     function = jit(fun, **options, **stated)  # which looks at what was given
-    whole = any([leaf is None for value in stated.values() for leaf in tree.leaves(value, is_leaf=_is_none)])
-    return MeshBoundFunction(fun, function, options, stated) if whole else function
+    return MeshBoundFunction(fun, function, options, stated)
 
 
 class MeshBoundFunction:
-    """A compiled function some of whose shardings are the whole on each device of the mesh in use."""
+    """A compiled function that runs on the mesh in use; None among its shardings is the whole on each device."""
 
     __signature__ = WrappedSignature()
 
@@ -103,13 +107,15 @@ class MeshBoundFunction:
         self._fun = fun
         self._options = options
         self._shardings = shardings
+        leaves = [leaf for value in shardings.values() for leaf in tree.leaves(value, is_leaf=_is_none)]
+        self._whole = any([leaf is None for leaf in leaves])
         self._without_mesh = without_mesh
         self._of_mesh: dict[Mesh, Compiled[..., PyTree]] = {}
         copy_identity(self, fun)
 
     def _function(self) -> Compiled[..., PyTree]:
         mesh = get_mesh()
-        if mesh.empty:
+        if mesh.empty or not self._whole:
             return self._without_mesh
         found = self._of_mesh.get(mesh)
         if found is None:
@@ -122,7 +128,9 @@ class MeshBoundFunction:
         return found
 
     def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
-        return self._function()(*args, **kwargs)
+        _check_devices(self._fun, (args, kwargs))
+        with _on_mesh():
+            return self._function()(*args, **kwargs)
 
     def __get__(self, instance: object, owner: object = None) -> Callable[..., PyTree]:
         """In a class body it is a method."""
@@ -130,11 +138,13 @@ class MeshBoundFunction:
 
     def lower(self, *args: object, **kwargs: object) -> Any:
         """The program for these arguments under the mesh in use, not yet compiled."""
-        return self._function().lower(*args, **kwargs)
+        with _on_mesh():
+            return self._function().lower(*args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> Any:
         """The traced function for these arguments under the mesh in use."""
-        return self._function().trace(*args, **kwargs)
+        with _on_mesh():
+            return self._function().trace(*args, **kwargs)
 
     def eval_shape(self, *args: object, **kwargs: object) -> PyTree:
         """Shapes and dtypes of the result."""
@@ -145,8 +155,39 @@ class MeshBoundFunction:
         for function in (self._without_mesh, *self._of_mesh.values()):
             function.clear_cache()
 
+    @property
+    def trace_count(self) -> int:
+        """How often the function was traced, under any mesh."""
+        return sum([function.trace_count for function in (self._without_mesh, *self._of_mesh.values())])
+
     def __repr__(self) -> str:
-        return f"<pjitted {getattr(self._fun, '__name__', type(self._fun).__name__)}>"
+        return f"<pjitted {_name_of(self._fun)}>"
+
+
+def _name_of(function: object) -> str:
+    name: str = getattr(function, "__name__", type(function).__name__)
+    return name
+
+
+def _check_devices(function: object, args: object) -> None:
+    """Raise ValueError for arrays over other devices than those of the mesh in use."""
+    mesh = thread.mesh
+    if mesh is None or mesh.empty or thread.trace is not EVAL_TRACE:
+        return
+    for sharding in [getattr(leaf, "user_sharding", None) for leaf in tree.leaves(args)]:
+        if sharding is not None and sharding.device_set != set(mesh.device_order):
+            raise ValueError(
+                f"Received incompatible devices for jitted computation {_name_of(function)}: the mesh in use is "
+                f"{mesh}, and an argument is sharded by {sharding}, over other devices; move it by tangrad.device_put"
+            )
+
+
+def _on_mesh() -> AbstractContextManager[object]:
+    """Let what nothing has placed be on the mesh in use, except within what is traced already."""
+    if thread.mesh is None or thread.trace is not EVAL_TRACE:
+        return nullcontext()
+    override: AbstractContextManager[object] = SETTINGS["default_device"](place_of(thread.mesh))
+    return override
 
 
 def _is_none(leaf: object) -> bool:

@@ -118,7 +118,7 @@ def types_of_results(
         how = NOTHING if stated else getattr(rule, "combining", of_any)(avals, outs)
         types = tuple([_typed(model, aval, axes, how) for aval, axes in zip(outs, found, strict=True)])
     except Unclear as unclear:
-        raise ShardingTypeError(_message(primitive, avals, str(unclear))) from None
+        raise ShardingTypeError(_message(primitive, avals, *unclear.args)) from None
     return types if primitive.multiple_results else types[0]
 
 
@@ -131,15 +131,17 @@ def _cuts(axes: object) -> bool:
     return isinstance(axes, (tuple, list)) and all([isinstance(cut, tuple) for cut in axes])
 
 
-def _message(primitive: Primitive, avals: Sequence[Any], why: str) -> str:
-    types = ", ".join([aval.str_short() for aval in avals])
+def _message(primitive: Primitive, avals: Sequence[Any], why: str, what: str = "") -> str:
+    """The text of an error; `what`: what kind of mistake it is, in the field's terms."""
+    types = f"{what}: " * bool(what) + ", ".join([aval.str_short() for aval in avals])
+    types = types if what else f"of {types}"
     if any([aval.infer_types is not None and is_of_parts(aval.placed) for aval in avals]):
         return (
-            f"{primitive.name} of {types}: {why}. Combine shares first (lax.psum, lax.psum_scatter), or mark operands "
+            f"{primitive.name} {types}: {why}. Combine shares first (lax.psum, lax.psum_scatter), or mark operands "
             f"as the others are (lax.pcast)"
         )
     return (
-        f"{primitive.name} of {types}: {why}. State the result's sharding (out_sharding=, where the function has it; "
+        f"{primitive.name} {types}: {why}. State the result's sharding (out_sharding=, where the function has it; "
         f"tangrad.sharding.auto_axes(f, out_sharding=...) around any), or move an operand first: "
         f"tangrad.sharding.reshard(x, P(...))"
     )
@@ -215,7 +217,7 @@ def rule_by_decomposition(primitive: Primitive) -> ShardingRule:
     return rule
 
 
-# --- what rules are made of -----------------------------------------------------------------------------------------
+# --- what rules are made of ---
 
 
 def joined(axes: Sequence[Axes]) -> Axes:
@@ -224,7 +226,10 @@ def joined(axes: Sequence[Axes]) -> Axes:
     for other in axes[1:]:
         for dimension, cut in enumerate(other):
             if cut and found[dimension] and cut != found[dimension]:
-                raise Unclear(f"dimension {dimension} is cut along {found[dimension]} and along {cut}")
+                raise Unclear(
+                    f"dimension {dimension} is cut along {found[dimension]} and along {cut}",
+                    "got incompatible shardings for broadcasting",
+                )
             found[dimension] = found[dimension] or cut
     return tuple(found)
 
@@ -276,7 +281,7 @@ def along(name: str, rules: RuleSet[ShardingRule], *primitives: Primitive) -> No
 def _along(primitive: Primitive, name: str) -> ShardingRule:
     def rule(operands: tuple[Operand, ...], results: tuple[object, ...], params: Params) -> tuple[Axes, ...]:
         for operand in operands:
-            uncut_along(operand, (params[name],), name)
+            uncut_along(operand, (params[name],), f"Arguments to {primitive.name} must be unsharded along {name}: it")
         return (joined([operand.axes for operand in operands]),) * len(results)
 
     return rule

@@ -41,7 +41,7 @@ mask = RuleSet("mask", api=1)
 mask.form("whole", sharding_constraint_p, auto_axes_p)
 mask.not_applicable("what is shown is sharded with its padding", inspect_sharding_p)
 
-# --- mapped axes ---------------------------------------------------------------------------------------------------
+# --- mapped axes ---
 
 batch = RuleSet("batch", api=1)
 
@@ -59,6 +59,13 @@ def _(args: Any, dims: Any, *, axis_info: AxisInfo, sharding: NamedSharding) -> 
     if axes is None and mapped is not None:  # `x` went through what does without types
         taken = {axis for cut in sharding.dimension_axes(x.aval.ndim - 1) for axis in cut}
         axes = tuple([axis for axis in mapped.axes[0] if axis not in taken]) or None
+    cuts = sharding.dimension_axes(x.aval.ndim - 1)
+    twice = {*(axes if isinstance(axes, tuple) else (axes,))} & {axis for cut in cuts for axis in cut}
+    if axis_info.spmd_name is not None and twice:
+        raise ValueError(
+            f"vmap: a value that is to be sharded by {sharding} has rows along spmd_axis_name={axes!r}, and would be "
+            f"cut along {' and '.join(map(repr, twice))} twice"
+        )
     wider = sharding.with_dimension(dim, len(x.aval.shape) - 1, axes)
     return sharding_constraint_p.bind(x, sharding=wider), dim
 
@@ -74,7 +81,7 @@ def _(args: Values, dims: Dims, *, axis_info: AxisInfo, callback: object) -> tup
     return inspect_sharding_p.bind(args[0], callback=callback), ()
 
 
-# --- types: as the parameters say ----------------------------------------------------------------------------------
+# --- types: as the parameters say ---
 
 sharding = RuleSet("sharding", api=1)
 

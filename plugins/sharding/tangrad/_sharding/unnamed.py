@@ -277,7 +277,8 @@ class PositionalSharding(Sharding):
     def dimension_axes(self, ndim: int) -> tuple[tuple[Hashable, ...], ...]:
         if self.ndim > ndim:
             raise ValueError(
-                f"{self} is for arrays of {self.ndim} dimensions, and cannot be used for one of {ndim}; see replicate"
+                f"{self} is for arrays of rank {self.ndim} or more, and cannot be used for one of rank {ndim}; see "
+                "replicate"
             )
         return tuple([(dimension,) for dimension in range(self.ndim)]) + ((),) * (ndim - self.ndim)
 

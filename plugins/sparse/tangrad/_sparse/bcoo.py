@@ -243,7 +243,8 @@ class BCOO(JAXSparse):
         indices = tnp.transpose(self.indices, (*kinds[0], n_batch, n_batch + 1))
         indices = indices[..., np.array([axis - n_batch for axis in kinds[1]], np.int32)]
         shape = [self.shape[axis] for axis in order]
-        return BCOO((data, indices), shape=shape, unique_indices=self.unique_indices)
+        in_order = self.indices_sorted and kinds[1] == tuple(places[1])
+        return BCOO((data, indices), shape=shape, indices_sorted=in_order, unique_indices=self.unique_indices)
 
     def sum(self, axis: int | Sequence[int] | None = None) -> Any:
         """The sums over dimensions, as a sparse array; over all of them (None), as a number."""

@@ -84,11 +84,14 @@ def size_of_axis(function: str, name: Hashable) -> int:
     """The size of a mapped axis. Raises NameError, listing the axes that are in scope."""
     try:
         hash(name)
+        is_name = not isinstance(name, frozenset)  # a set of names has no order
     except TypeError:
+        is_name = False
+    if not is_name:
         raise TypeError(
-            f"{function}: axis_name must be hashable, or a tuple of such names, got {name!r} of type "
+            f"{function}: axis_name must be a tuple or a str, or another hashable name, got {name!r} of type "
             f"{type(name).__name__}"
-        ) from None
+        )
     for other, size in reversed(thread.axis_environment):
         if other == name:
             return size

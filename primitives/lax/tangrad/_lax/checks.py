@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from tangrad.core import Primitive, PrimitiveSet, ShapedArray, dtypes
+from tangrad.errors import ArgumentError
 from tangrad.typing import DType
 
 BOOL = dtypes.as_dtype(bool)
@@ -75,14 +76,14 @@ def common_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
             shape = aval.shape
         elif aval.shape != shape:
             found = " and ".join([str(a.shape) for a in avals])
-            raise ValueError(
+            raise ArgumentError(
                 f"{name} requires operands of one shape, or scalars beside it, got shapes {found}; "
                 f"broadcast them first (tangrad.lax.broadcast_in_dim, or the function of tangrad.numpy)"
             )
     return shape
 
 
-# --- makers of elementwise primitives ------------------------------------------------------------------------------
+# --- makers of elementwise primitives ---
 
 
 def unary(
@@ -127,7 +128,7 @@ def nary(
     return family.primitive(abstract_eval, name=name, **options)
 
 
-# --- parameters ----------------------------------------------------------------------------------------------------
+# --- parameters ---
 
 
 def check_int(name: str, value: SupportsIndex, argument: str) -> int:
@@ -146,16 +147,18 @@ def check_int(name: str, value: SupportsIndex, argument: str) -> int:
 def check_length(name: str, value: Sequence[object], length: int, argument: str, of_what: str) -> None:
     """Raise ValueError unless a parameter has one item for each dimension (or whatever `of_what` is)."""
     if len(value) != length:
-        raise ValueError(f"{name}: {argument} must have one entry for each {of_what} ({length}), got {tuple(value)}")
+        raise ArgumentError(f"{name}: {argument} must have one entry for each {of_what} ({length}), got {tuple(value)}")
 
 
 def check_axes(name: str, axes: Sequence[int], rank: int, argument: str) -> None:
     """Raise unless `axes` are distinct dimensions of an array of that rank, not negative."""
     for axis in axes:
         if not 0 <= axis < rank:
-            raise ValueError(f"{name}: {argument} must be in [0, {rank}), the operand's dimensions, got {tuple(axes)}")
+            raise ArgumentError(
+                f"{name}: {argument} must be in [0, {rank}), the operand's dimensions, got {tuple(axes)}"
+            )
     if len(set(axes)) != len(axes):
-        raise ValueError(f"{name}: {argument} must not repeat a dimension, got {tuple(axes)}")
+        raise ArgumentError(f"{name}: {argument} must not repeat a dimension, got {tuple(axes)}")
 
 
 def canonical_axis(name: str, axis: int, rank: int, argument: str = "axis") -> int:

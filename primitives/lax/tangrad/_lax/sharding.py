@@ -65,18 +65,31 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
     """A part is sharded as the whole, if its sizes divide: that is checked for every result. One element is whole."""
     alone = all([size == 1 for size in results[0].shape])
-    return (((),) * len(results[0].shape) if alone else operands[0].axes,)
+    return (((),) * len(results[0].shape) if alone else _divided(operands[0], results[0], "slicing on sharded dims"),)
+
+
+def _divided(operand: Operand, result: ShapedArray, what: str) -> Axes:
+    """The axes of an operand, for a result of other sizes. Raises Unclear, saying `what`, where they do not divide."""
+    for dimension, cut in enumerate(operand.axes):
+        parts = _product([operand.aval.placed.mesh.shape[axis] for axis in cut])
+        if result.shape[dimension] % parts:
+            size = result.shape[dimension]
+            raise Unclear(
+                f"{what}: dimension {dimension} of the result, of size {size}, does not divide into {parts} parts "
+                f"along {cut}"
+            )
+    return operand.axes
 
 
 @of_structure.rule(structure.pad_p)
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
-    return (operands[0].axes,)
+    return (_divided(operands[0], results[0], "padding on sharded dims"),)
 
 
 @of_structure.rule(structure.split_p)
 @linear_in()
 def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: Params) -> tuple[Axes, ...]:
-    return (operands[0].axes,) * len(results)
+    return tuple([_divided(operands[0], result, "split on sharded dims") for result in results])
 
 
 @of_structure.rule(structure.concatenate_p)
@@ -137,7 +150,8 @@ def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int], sizes: Mapping[
             places = [number for number, at in enumerate(after) if new[at] != 1] or list(range(len(after)))
             if not places or cut != wide[: len(cut)] or len(cut) > 1 < len(places):
                 raise Unclear(
-                    f"dimension {cut[-1]}, which is cut along {axes[cut[-1]]}, is joined with others before it"
+                    f"This reshape is not supported: dimension {cut[-1]}, which is cut along {axes[cut[-1]]}, "
+                    "is joined with others before it"
                 )
             names = [axis for at in cut for axis in axes[at]]
             for place in places:
@@ -148,6 +162,13 @@ def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int], sizes: Mapping[
                 if count != size:  # others, if any are left, would cut a dimension that is not the next
                     whole[place] = (*whole[place], *names)
                     break
+            parts = [_product([sizes[axis] for axis in cut]) for cut in whole]
+            if uneven := [at for at, count in enumerate(parts) if new[after[at]] % count]:
+                at = uneven[0]
+                raise Unclear(
+                    f"This reshape is not supported: dimension {after[at]} of the result, of size {new[after[at]]}, "
+                    f"does not divide into {parts[at]} parts along {whole[at]}"
+                )
         found.extend(whole)
     return tuple(found)
 
@@ -193,7 +214,7 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
     for left, right in zip(lhs_contract, rhs_contract, strict=True):
         if lhs[left] and rhs[right] and not (lhs[left] == rhs[right] and shares.issuperset(lhs[left])):
             how = f"along {lhs[left]}" if lhs[left] == rhs[right] else f"along {lhs[left]} and along {rhs[right]}"
-            raise Unclear(f"the contracting dimensions {left} of lhs and {right} of rhs are cut {how}")
+            raise Unclear(f"Contracting dimensions are sharded: {left} of lhs and {right} of rhs are cut {how}")
     batch = tuple([lhs[axis] for axis in lhs_batch])
     joined([batch, tuple([rhs[axis] for axis in rhs_batch])])  # the result's are those of lhs, as in JAX
     left_free = [lhs[axis] for axis in free_axes(len(lhs), lhs_contract, lhs_batch)]

@@ -57,8 +57,8 @@ def _check_devices(module: Module, exported: Exported) -> None:
     here = 1 if module.meshes is None else len(module.meshes.layout.devices)
     if exported.nr_devices not in (1, here):
         raise ValueError(
-            f"{exported.fun_name} was exported for {exported.nr_devices} devices, and is called in a program for "
-            f"{here}: put its arguments on a mesh of {exported.nr_devices}, "
+            f"Function {exported.fun_name} was exported for {exported.nr_devices} devices and is called in a context "
+            f"with {here} devices: put its arguments on a mesh of {exported.nr_devices}, "
             "device_put(x, exported.in_shardings_jax(mesh)[0])"
         )
     if exported.nr_devices > 1 and module.manual is not None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tangrad._backend_xla import jaxlib_api
+from tangrad._backend_xla.dimension_values import has_symbolic
 from tangrad._backend_xla.helpers import (
     accumulate,
     compare,
@@ -21,8 +24,10 @@ from tangrad._backend_xla.helpers import (
     select,
 )
 from tangrad._backend_xla.library_functions import rules_for_gpus
+from tangrad._backend_xla.lower.loops_cpu import INT32
+from tangrad._backend_xla.lower.loops_cpu import convert as converted
 from tangrad._backend_xla.windows import convolution, padding_attribute, reduce_window
-from tangrad.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray, dtypes
+from tangrad.core import ClosedJaxpr, Primitive, RuleSet, ShapedArray, dtypes, literal, trace_to_closed_jaxpr
 from tangrad.extend import lax as p
 from tangrad.extend.lax import ge_p, greatest, least, zero
 
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from tangrad._backend_xla.helpers import Body, Rule
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrAttribute, IrValue
-    from tangrad.typing import DType
+    from tangrad.typing import DType, Value
 
 
 lower = RuleSet("lower.xla", api=1)
@@ -83,8 +88,6 @@ def _unselected(ctx: FunctionContext, select_prim: Primitive, dtype: np.dtype) -
 
 
 @lower.rule(p.select_and_gather_add_p)
-# --- Reductions over windows on GPUs, where XLA before 0.12 does not reduce pairs: these are packed in words ---
-
 def _select_and_gather_add(
     ctx: FunctionContext, tangents: IrValue, operand: IrValue, *, select_prim: Primitive, **params: Any
 ) -> IrValue:
@@ -139,6 +142,126 @@ def _select_and_scatter_add(
         return result
     back = [(-low, -high, 0) for low, high in padding]
     return pad(ctx, result, start, out, back)
+
+
+# --- the same on CPUs ---
+#
+# XLA goes through the windows one element after the other. Several elements at a time are compared where each window is
+# one of several arrays, of the elements at one place of all windows: a number of each window is that of what stays.
+# Each element then has a sum of those windows that it stays in, in their order, or takes the one that it is in.
+
+on_cpu = RuleSet("lower.xla.cpu", api=1)
+
+LARGE, MOST = 1 << 13, 32  # elements at least: below, one loop is compiled sooner; places of a window at most
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+FLOAT32 = dtypes.as_dtype("float32")
+
+
+@on_cpu.rule(p.select_and_scatter_add_p)
+def _shifted(
+    ctx: FunctionContext,
+    source: IrValue,
+    operand: IrValue,
+    *,
+    select_prim: Primitive,
+    window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, ...], ...],
+) -> IrValue:
+    out, of_source = ctx.out_aval.strip_weak_type(), ctx.in_avals[0].strip_weak_type()
+    params = {"window_dimensions": window_dimensions, "window_strides": window_strides, "padding": padding}
+    is_known = ctx.module.meshes is None and not has_symbolic(out.shape)
+    is_apart = all([step >= size for step, size in zip(window_strides, window_dimensions)])
+    # XLA rounds narrow floats with each addition, which is exact where there is one window alone.
+    is_taken = is_known and dtypes.dtype_name(out.dtype) in (FLOATS if is_apart else FLOATS[-2:])
+    if not (is_taken and prod(out.shape) >= LARGE and prod(of_source.shape) and 1 < prod(window_dimensions) <= MOST):
+        return _select_and_scatter_add(ctx, source, operand, select_prim=select_prim, **params)
+
+    def program(source: Value, operand: Value) -> Sequence[Value]:
+        none = literal((least if select_prim is ge_p else greatest)(out.dtype), out.dtype)
+        operand = p.pad_p.bind(operand, none, padding_config=tuple([(low, high, 0) for low, high in padding]))
+        if dtypes.bit_width(out.dtype) < 32:
+            source, operand = converted(source, FLOAT32), converted(operand, FLOAT32)
+        windows = _Windows(window_dimensions, window_strides, of_source.shape, operand.aval.shape)
+        stays = p.optimization_barrier_p.bind(windows.staying(operand, select_prim))[0]
+        found = windows.taken(source, stays) if windows.are_tiles else windows.summed(source, stays)
+        back = tuple([(-low, -high, 0) for low, high in padding])
+        return (p.pad_p.bind(converted(found, out.dtype), literal(0, out.dtype), padding_config=back),)
+
+    jaxpr = trace_to_closed_jaxpr(program, (of_source, out), "select_and_scatter_add")
+    return ctx.inline(jaxpr, (source, operand))[0]
+
+
+class _Windows(NamedTuple):
+    """Windows of an array of shape `whole`, which are as many along each dimension as `counts` has."""
+
+    dimensions: tuple[int, ...]
+    steps: tuple[int, ...]
+    counts: tuple[int, ...]
+    whole: tuple[int, ...]
+
+    @property
+    def are_tiles(self) -> bool:
+        """Whether every element is in one of them, and in no other."""
+        covered = tuple([step * count for step, count in zip(self.steps, self.counts)])
+        return self.dimensions == self.steps and covered == self.whole
+
+    @property
+    def places(self) -> list[tuple[int, ...]]:
+        """Those of a window's elements, in order."""
+        return list(np.ndindex(*self.dimensions))
+
+    def staying(self, x: Value, select_prim: Primitive) -> Value:
+        """The number of the place whose element stays, for each window."""
+        number = self.filled(0, INT32)
+        best = self.at(x, (0,) * len(self.whole))
+        for at, place in enumerate(self.places[1:], 1):
+            here = self.at(x, place)
+            stays = select_prim.bind(best, here)
+            best = p.select_n_p.bind(stays, here, best)
+            number = p.select_n_p.bind(stays, self.filled(at, INT32), number)
+        return number
+
+    def at(self, x: Value, place: tuple[int, ...]) -> Value:
+        """The element at one place of each window."""
+        limits = [start + step * (count - 1) + 1 for start, step, count in zip(place, self.steps, self.counts)]
+        return p.slice_p.bind(x, start_indices=place, limit_indices=tuple(limits), strides=self.steps)
+
+    def filled(self, value: int, dtype: DType) -> Value:
+        return p.broadcast_in_dim_p.bind(literal(value, dtype), shape=self.counts, broadcast_dimensions=())
+
+    def summed(self, source: Value, stays: Value) -> Value:
+        """For each element the sum of what the windows have in which it stays: of the first windows first."""
+        parts = [self.part(source, stays, at, place) for at, place in enumerate(self.places)]
+        return reduce(p.add_p.bind, reversed(parts))
+
+    def part(self, source: Value, stays: Value, at: int, place: tuple[int, ...]) -> Value:
+        """What the windows have whose element at one place stays, at that element; zeros elsewhere."""
+        dtype = source.aval.dtype
+        is_here = p.eq_p.bind(stays, self.filled(at, INT32))
+        sizes = zip(place, self.steps, self.counts, self.whole)
+        config = [(start, size - start - step * (count - 1) - 1, step - 1) for start, step, count, size in sizes]
+        found = p.select_n_p.bind(is_here, self.filled(0, dtype), source)
+        return p.pad_p.bind(found, literal(0, dtype), padding_config=tuple(config))
+
+    def taken(self, source: Value, stays: Value) -> Value:
+        """The same of windows that have no element in common, and all together every element."""
+        split = tuple([size for pair in zip(self.counts, self.dimensions) for size in pair])
+        outer = tuple(range(0, len(split), 2))
+        number = p.broadcast_in_dim_p.bind(literal(0, INT32), shape=split, broadcast_dimensions=())
+        weights = np.cumprod([1, *self.dimensions[:0:-1]])[::-1].tolist()
+        for axis, weight in enumerate(weights):
+            if self.dimensions[axis] > 1:
+                place = p.iota_p.bind(dtype=INT32, shape=split, dimension=2 * axis + 1)
+                scale = p.broadcast_in_dim_p.bind(literal(weight, INT32), shape=split, broadcast_dimensions=())
+                number = p.add_p.bind(number, p.mul_p.bind(place, scale))
+        stays, source = [p.broadcast_in_dim_p.bind(x, shape=split, broadcast_dimensions=outer) for x in (stays, source)]
+        nothing = p.broadcast_in_dim_p.bind(literal(0, source.aval.dtype), shape=split, broadcast_dimensions=())
+        is_here = p.and_p.bind(p.eq_p.bind(stays, number), p.ne_p.bind(source, nothing))  # no zero below zero is added
+        return p.reshape(p.select_n_p.bind(is_here, nothing, source), self.whole)
+
+
+# --- Reductions over windows on GPUs, where XLA before 0.12 does not reduce pairs: these are packed in words ---
 
 
 def _in_words(

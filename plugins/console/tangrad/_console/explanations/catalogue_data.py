@@ -427,7 +427,8 @@ SETTINGS: dict[str, str] = {  # distribution: settings
         "debug_key_reuse default_prng_impl enable_custom_prng legacy_prng_key random_seed_offset threefry_partitionable"
     ),
     "tangrad-sharding": (
-        "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual mesh mesh_axis_types serial_loops"
+        "experimental_xmap_spmd_lowering experimental_xmap_spmd_lowering_manual mesh mesh_axis_types serial_loops "
+        "types_without_axes_of_size_one"
     ),
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tangrad import devices as devices_named
 from tangrad import tree
 from tangrad._sharding.shard_map.scope import is_within_map
 from tangrad.core import (
@@ -15,7 +16,6 @@ from tangrad.core import (
     Device,
     ShapedArray,
     closed_over_as_arguments,
-    get_backend,
     holding,
     thread,
     trace_to_jaxpr,
@@ -119,7 +119,7 @@ def mapped_size(
 
 def devices_for(size: int, devices: Sequence[Device] | None, backend: str | None) -> list[Device] | None:
     """As many devices as examples, the first ones of those given, or there are; None where there are too few."""
-    there = list(get_backend(backend).devices()) if devices is None else list(devices)
+    there = list(devices_named(backend)) if devices is None else list(devices)
     return there[:size] if size <= len(there) else None
 
 
@@ -127,7 +127,7 @@ def too_few(size: int, devices: Sequence[Device] | None, backend: str | None) ->
     """The error for more examples than devices, with both counts."""
     if devices is not None:
         return ValueError(f"pmap: the mapped axis has size {size}, and devices has {len(devices)}")
-    count = len(get_backend(backend).devices())
+    count = len(devices_named(backend))
     return ValueError(
         f"pmap: the mapped axis has size {size}, and there are {count} devices: each example needs one of its own. "
         f"Use vmap for more examples than devices, or simulate them: TANGRAD_NUM_CPU_DEVICES={size}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
+from tangrad import devices as devices_named
 from tangrad import tree
 from tangrad._sharding.making import global_array, local_array
 from tangrad._sharding.pmap.axes import (
@@ -36,7 +37,6 @@ from tangrad.core import (
     copy_identity,
     dce_jaxpr,
     eval_jaxpr,
-    get_backend,
     returned_leaves,
     transfers,
 )
@@ -103,7 +103,7 @@ def pmap(
             of one that is not, that of the first.
         static_broadcasted_argnums: positions of arguments that are part of the program; they must be hashable.
         devices: the devices to run on, of which the first ones are used; default: those of the backend in use.
-        backend: the name of another backend to take devices of.
+        backend: the name of another backend, or of a platform, to take devices of.
         axis_size: the size of the mapped axis, for a check or where no argument is mapped.
         donate_argnums: arguments whose buffers the program may overwrite.
 
@@ -208,7 +208,7 @@ class PmapFunction(Generic[P, R]):
 
     def _mesh_with_other_processes(self) -> Mesh | None:
         """The devices, where some belong to other processes."""
-        devices = get_backend(self._backend).devices() if self._devices is None else self._devices
+        devices = devices_named(self._backend) if self._devices is None else self._devices
         # The devices of a backend are in the order of their processes.
         if not devices or devices[0].process_index == devices[-1].process_index == devices[0].backend.process_index:
             return None

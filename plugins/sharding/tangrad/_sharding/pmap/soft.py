@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from tangrad import devices as devices_named
 from tangrad import tree
 from tangrad._sharding.pmap.axes import (
     axes_of_arguments,
@@ -30,7 +31,6 @@ from tangrad.core import (
     as_operand,
     copy_identity,
     eval_jaxpr,
-    get_backend,
     returned_leaves,
 )
 from tangrad.extend.jit import jit
@@ -102,7 +102,7 @@ def soft_pmap(
         axis_name: a name for the mapped axis, for collectives.
         in_axes, out_axes: where the mapped axis is in the arguments and results: as in `pmap`.
         devices: the devices to run on; default: those of the backend in use. An axis that is shorter takes the first.
-        backend: the name of another backend to take devices of.
+        backend: the name of another backend, or of a platform, to take devices of.
         axis_size: the size of the mapped axis, for a check or where no argument is mapped.
 
     Returns:
@@ -211,7 +211,7 @@ class SoftPmapFunction(Generic[P, R]):
         return out_tree.unflatten([as_array(out) for out in outs])
 
     def _devices_for(self, size: int) -> list[Device]:
-        there = list(get_backend(self._backend).devices() if self._devices is None else self._devices)
+        there = list(devices_named(self._backend) if self._devices is None else self._devices)
         if size > len(there) and size % len(there):
             raise ValueError(
                 f"soft_pmap: the mapped axis has size {size}, which does not divide into equal chunks for "

@@ -101,7 +101,8 @@ def _(
         count = len(jaxpr.out_avals)
         first = stacking(program.primal, count)
         second = mark_linear(_of_residuals(program.linear, program.residual_sources))
-        stacks = _stacks(first, count, mesh, in_shardings, manual_axes, checked)
+        mapped = axes_of_outer_maps(jaxpr, (*in_shardings, *out_shardings))
+        stacks = _stacks(first, count, mesh, in_shardings, manual_axes, checked, mapped)
     outs = shard_map_p.bind(
         *primals,
         jaxpr=first,
@@ -148,7 +149,8 @@ def _(
         first = stacking(program.known, count)
         second = _of_residuals(program.unknown, program.residual_sources)
         given, given_shardings = tuple(compress(args, known)), tuple(compress(in_shardings, known))
-        stacks = _stacks(first, count, mesh, given_shardings, manual_axes, checked)
+        mapped = axes_of_outer_maps(jaxpr, (*in_shardings, *out_shardings))
+        stacks = _stacks(first, count, mesh, given_shardings, manual_axes, checked, mapped)
     results = shard_map_p.bind(
         *given,
         jaxpr=first,
@@ -183,15 +185,16 @@ def _stacks(
     in_shardings: Sequence[NamedSharding],
     manual_axes: Sequence[Hashable],
     checked: bool,
+    mapped: set[Hashable],
 ) -> tuple[NamedSharding, ...]:
     """How the stacks that a first half puts out after its `count` results are cut.
 
+    Not along `mapped`, the axes of `vmap`s around: these cut the examples, and are not to be had twice.
     What types say is the same along an axis is one value, as it is in the program: as a stack of one value of each
     device it would be used as many times by derivatives of derivatives. It is kept once, too.
     """
     avals = first.out_avals[count:]
     if not checked:
-        mapped = axes_of_outer_maps()  # these cut the examples, and are not to be had twice
         return (over_all(mesh, [axis for axis in manual_axes if axis not in mapped]),) * len(avals)
     differing = [frozenset([name for name, _ in aval.named_shape]) for aval in avals]
     if not types_suffice(first.jaxpr):
@@ -244,7 +247,7 @@ def _(
     linear = tuple([is_linear(arg) for arg in args])
     given = tuple([type(cotangent) is not Zero for cotangent in cotangents])
 
-    mapped = axes_of_outer_maps()
+    mapped = axes_of_outer_maps(jaxpr, (*in_shardings, *out_shardings))
 
     def not_in(sharding: NamedSharding) -> tuple[Hashable, ...]:
         """The axes along which parts of one example are the same."""

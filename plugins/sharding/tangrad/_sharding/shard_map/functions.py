@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar, overload
 
 from tangrad import tree
 from tangrad._sharding.context import on_devices
+from tangrad._sharding.manual_types import of_type
 from tangrad._sharding.shard_map.scope import (
     as_combined,
     as_named,
     as_types_say,
+    axes_in_scope,
     axes_left,
     differing_part,
+    is_within_map,
     mesh_in_use,
     mesh_of_arguments,
     nested,
     part_aval,
 )
-from tangrad._sharding.shard_map.tracing import MappedProgram
+from tangrad._sharding.shard_map.tracing import MappedProgram, PartTracer, StepTrace
 from tangrad.core import (
     Array,
-    ClosedJaxpr,
     ShapedArray,
     Tracer,
     api_boundary,
@@ -30,11 +32,14 @@ from tangrad.core import (
     as_array,
     as_operand,
     copy_identity,
+    holding,
+    is_concrete,
     returned_leaves,
     thread,
 )
 from tangrad.core.caches import register_cache
 from tangrad.core.settings import cache_context
+from tangrad.errors import ConcretizationTypeError
 from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 from tangrad.tree_util import PyTreeDef, flatten_axes, keystr
 
@@ -43,7 +48,17 @@ if TYPE_CHECKING:
     from tangrad.typing import Params, PyTree, Value
 
 
+class _Unspecified:
+    """What stands for specs that are not given: arguments are cut as their types have it."""
+
+    __slots__ = ("argument",)
+
+    def __init__(self, argument: str) -> None:
+        self.argument = argument  # that was not given
+
+
 _MISSING = object()
+_NO_SPECS, _NO_AXES = _Unspecified("in_specs"), _Unspecified("in_axes")
 TRACE_LIMIT = 1024  # signatures kept for each function
 
 _traces: weakref.WeakKeyDictionary[Callable[..., object], dict[Hashable, _Traced]] = weakref.WeakKeyDictionary()
@@ -79,7 +94,7 @@ def shard_map(
 def shard_map(
     f: Callable[..., PyTree] | None = None,
     mesh: Mesh | AbstractMesh | None = None,
-    in_specs: object = _MISSING,
+    in_specs: object = _NO_SPECS,
     out_specs: object = _MISSING,
     *,
     axis_names: Iterable[Hashable] | None = None,
@@ -91,10 +106,10 @@ def shard_map(
 
     Args:
         f: a function of parts of arrays, in which collectives over the axes of the mesh may be used; without it a
-            decorator is returned. It is traced once for each signature, as by `jit`.
+            decorator is returned. It is traced once for each signature, as by `jit`. Called with arrays, one that asks
+            for values (`if`) is run again, operation by operation: it knows those that are the same on all devices.
         mesh: the mesh; default: the mesh in use, within another map that of it. An `AbstractMesh`: that in use, which
-            must have its shape; without one in use that of an
-            argument, or else one of the first devices.
+            must have its shape; without one in use that of an argument, or else one of the first devices.
         in_specs: for the positional arguments, partition specs that say how each is cut into parts; a tuple of trees
             that is a prefix of the arguments, or one spec for all. Along axes that a spec does not name every device
             gets the same. Arguments whose spec is None may be any objects: `f` gets them as they are. Without in_specs
@@ -162,7 +177,7 @@ class _Arguments:
     @classmethod
     def of(cls, args: tuple[object, ...], in_specs: object, where: str) -> _Arguments:
         """Those of a call. Raises TypeError, after `where`, for what is no array and has a spec."""
-        if in_specs is _MISSING:
+        if isinstance(in_specs, _Unspecified):
             leaves, structure = array_leaves(args, where)
             return cls([as_operand(leaf) for leaf in leaves], None, structure, {})
         leaves, structure = tree.flatten(args)
@@ -201,6 +216,16 @@ class _Traced:
         self.program = program
         self.out_shardings = out_shardings
         self.out_tree = out_tree
+
+
+class _Cut(NamedTuple):
+    """A call: its mesh and the axes that are mapped, its arguments, the types of their parts, and how they are cut."""
+
+    mesh: Mesh
+    manual: tuple[Hashable, ...]
+    arguments: _Arguments
+    parts: tuple[ShapedArray, ...]
+    shardings: tuple[NamedSharding, ...]
 
 
 class _ShardedFunction:
@@ -249,7 +274,10 @@ class _ShardedFunction:
         if isinstance(mesh, AbstractMesh):
             mesh = mesh_of_arguments(mesh, args) or on_devices(mesh, f"shard_map of {self._name}")
         if mesh.empty:
-            raise ValueError("shard_map needs a mesh: mesh=..., or a call within `with mesh:`")
+            raise ValueError(
+                f"shard_map of {self._name}: The context mesh cannot be empty where none is passed; mesh=..., "
+                "or a call within `with mesh:`, gives one"
+            )
         manual = self._manual(mesh)
         mesh = nested(mesh, manual)
         where = f"shard_map of {self._name}: argument args"
@@ -257,54 +285,74 @@ class _ShardedFunction:
         operands = arguments.operands
         specs = arguments.specs
         if specs is None:
-            specs = as_types_say(mesh, manual, operands)
+            assert isinstance(self._in_specs, _Unspecified)
+            specs = as_types_say(mesh, manual, operands, self._in_specs.argument)
         shardings = []
         for operand, spec, path in zip(operands, specs, arguments.paths(), strict=True):
             sharding = as_named(mesh, spec, "in_specs", manual)
+            if spec and not operand.aval.ndim:
+                raise ValueError(
+                    f"{where}{keystr(path)}, which has rank 0, has no dimension to be cut, and its spec is {spec}; "
+                    "for what is not cut consider using an in_specs entry of `P()`"
+                )
             sharding.check_shape(operand.aval.shape, where + keystr(path))
             shardings.append(sharding)
-        operands = [as_combined(value, sharding) for value, sharding in zip(operands, shardings, strict=True)]
+        pairs = zip(operands, shardings, strict=True)
+        operands = arguments.operands = [as_combined(value, sharding) for value, sharding in pairs]
         typed = differing_part if self._checks else part_aval
         parts = tuple(
             [typed(value.aval, sharding, manual) for value, sharding in zip(operands, shardings, strict=True)]
         )
-        traced = self._traced(mesh, manual, arguments, parts, tuple(shardings))
-        outs = traced.program.bind(operands, traced.out_shardings)
+        cut = _Cut(mesh, manual, arguments, parts, tuple(shardings))
+        ways = [self._compiled, self._stepwise]
+        known = not thread.trace.stages and all(map(is_concrete, operands))
+        if not known or len(manual) < len(mesh.axis_names) or is_within_map():
+            return self._compiled(cut)
+        if thread.disable_jit:
+            ways.reverse()
+        try:
+            return ways[0](cut)
+        except ConcretizationTypeError:  # it asks for values, or, run by operations, for those of one of the devices
+            return ways[1](cut)
+
+    def _compiled(self, cut: _Cut) -> PyTree:
+        traced = self._traced(cut)
+        outs = traced.program.bind(cut.arguments.operands, traced.out_shardings)
         return traced.out_tree.unflatten([as_array(out) for out in outs])
 
-    def _traced(
-        self,
-        mesh: Mesh,
-        manual: tuple[Hashable, ...],
-        arguments: _Arguments,
-        parts: tuple[ShapedArray, ...],
-        shardings: tuple[NamedSharding, ...],
-    ) -> _Traced:
+    def _stepwise(self, cut: _Cut) -> PyTree:
+        """The same, run operation by operation: `if` and `print` look at values."""
+        mesh, manual, arguments, parts, shardings = cut
+        trace = StepTrace(mesh, manual, self._checks)
+        with axes_in_scope(mesh, manual, self._checks), holding(trace=trace):
+            pairs = zip(parts, arguments.operands, shardings, strict=True)
+            results = self._f(*arguments.rebuilt([PartTracer(trace, *each) for each in pairs]))
+            leaves, out_tree = returned_leaves(results, "shard_map: the function")
+        program, wholes = trace.returning(leaves, self._name)
+        outs = program.bind(wholes, self._put_together(cut, program, out_tree))
+        return out_tree.unflatten([as_array(out) for out in outs])
+
+    def _traced(self, cut: _Cut) -> _Traced:
         """The function traced for parts of these types. Kept, unless it closed over values of an outer trace."""
         out_leaves, out_structure = tree.flatten(self._out_specs)
-        specs = (shardings, out_structure, tuple(out_leaves))
-        key = (arguments.key(), parts, specs, mesh, manual, self._checks, cache_context(), thread.axis_environment)
+        specs = (cut.shardings, out_structure, tuple(out_leaves))
+        places = (cut.mesh, cut.manual, self._checks, cache_context(), thread.axis_environment)
+        key = (cut.arguments.key(), cut.parts, specs, places)
         try:
             table = _traces.setdefault(self._f, {})
             found = table.get(key)
         except Exception:  # a function, spec or object that cannot be remembered by: its hash may raise anything
-            return self._trace(mesh, manual, arguments, parts, shardings)
+            return self._trace(cut)
         if found is None:
-            found = self._trace(mesh, manual, arguments, parts, shardings)
+            found = self._trace(cut)
             if not any([isinstance(value, Tracer) for value in found.program.outer]):
                 if len(table) >= TRACE_LIMIT:
                     table.clear()
                 table[key] = found
         return found
 
-    def _trace(
-        self,
-        mesh: Mesh,
-        manual: tuple[Hashable, ...],
-        arguments: _Arguments,
-        parts: tuple[ShapedArray, ...],
-        shardings: tuple[NamedSharding, ...],
-    ) -> _Traced:
+    def _trace(self, cut: _Cut) -> _Traced:
+        mesh, manual, arguments, parts, shardings = cut
         out_tree: list[PyTreeDef] = []
 
         def flat(*tracers: Value) -> list[Array]:
@@ -313,39 +361,41 @@ class _ShardedFunction:
             return leaves
 
         program = MappedProgram(flat, parts, self._name, mesh, manual, shardings, self._checks)
-        out_shardings = self._shardings_of_results(mesh, manual, out_tree[0], program.jaxpr)
-        if self._checks:
-            self._check_results(program, out_shardings, out_tree[0])
-        return _Traced(program, out_shardings, out_tree[0])
+        return _Traced(program, self._put_together(cut, program, out_tree[0]), out_tree[0])
 
-    def _shardings_of_results(
-        self, mesh: Mesh, manual: tuple[Hashable, ...], out_tree: PyTreeDef, closed: ClosedJaxpr
-    ) -> list[NamedSharding]:
+    def _put_together(self, cut: _Cut, program: MappedProgram, out_tree: PyTreeDef) -> list[NamedSharding]:
+        """The shardings of results, which go with their ranks and, where that is checked, with how they differ."""
         specs = flatten_axes("shard_map out_specs", out_tree, self._out_specs)
-        found = [as_named(mesh, spec, "out_specs", manual) for spec in specs]
-        for position, (aval, sharding) in enumerate(zip(closed.out_avals, found, strict=True)):
+        found = [as_named(cut.mesh, spec, "out_specs", cut.manual) for spec in specs]
+        for position, (aval, sharding) in enumerate(zip(program.jaxpr.out_avals, found, strict=True)):
             if len(sharding.spec) > len(aval.shape):
                 raise ValueError(
-                    f"shard_map of {self._name}: {_result(out_tree, position)} of type {aval.str_short()} has "
-                    f"{len(aval.shape)} dimensions, and its out_specs, {sharding.spec}, say {len(sharding.spec)}; what "
-                    f"each device returns needs a dimension to be put together along: x[None]"
+                    f"shard_map of {self._name}: {_result(out_tree, position)} of type {aval.str_short()} has rank "
+                    f"{len(aval.shape)}, less than its out_specs entry, {sharding.spec}, which has length "
+                    f"{len(sharding.spec)}; what each device returns needs a dimension to be put together along: "
+                    "x[None]"
                 )
+        if self._checks:
+            self._check_results(program, found, out_tree)
         return found
 
     def _check_results(self, program: MappedProgram, shardings: Sequence[NamedSharding], out_tree: PyTreeDef) -> None:
         """Raise ValueError for a result that may differ along an axis that its spec does not name."""
-        for position, (how, sharding) in enumerate(zip(program.combining, shardings, strict=True)):
+        for position, (aval, sharding) in enumerate(zip(program.types, shardings, strict=True)):
+            how = of_type(aval)
             if how != sharding.combining:
                 raise ValueError(
-                    f"shard_map of {self._name}: {_result(out_tree, position)} is {how.described}, and its out_specs, "
-                    f"{sharding.spec}, {sharding.combining.described}; combine it (lax.psum, lax.psum_scatter), "
+                    f"shard_map of {self._name}: {_result(out_tree, position)} is {how.described}, and the "
+                    f"out_specs passed to shard_map have {sharding.spec}, {sharding.combining.described}; combine it "
+                    f"(lax.psum, lax.psum_scatter), "
                     f"convert it (lax.pcast), or name the axes: P(unreduced=..., reduced=...)"
                 )
         for position, axes in program.undeclared(shardings):
             raise ValueError(
                 f"shard_map of {self._name}: {_result(out_tree, position)} may differ along the mesh axes {axes}, "
-                f"which its out_specs, {shardings[position].spec}, do not name; name them, make it the same everywhere "
-                f"(lax.psum, lax.pmean, …), or switch the check off: check_vma=False"
+                f"as statically inferred, and its out_specs, {shardings[position].spec}, require replication along "
+                f"what they do not name; name them, make it the same everywhere (lax.psum, lax.pmean, …), or switch "
+                f"the check off: check_vma=False"
             )
 
 
@@ -398,7 +448,7 @@ def smap(
         raise TypeError(f"smap: axis_name must be the name of one axis of the mesh, got {axis_name!r}")
     results = _specs("out_axes", out_axes, axis_name)
     if in_axes is _MISSING:
-        return shard_map(f, out_specs=results, axis_names={axis_name})
+        return shard_map(f, in_specs=_NO_AXES, out_specs=results, axis_names={axis_name})
     if in_axes is not None and not isinstance(in_axes, (int, tuple)):
         raise TypeError(
             f"smap: in_axes must be an integer, None, or a tuple with an entry for each argument, got {in_axes!r}"

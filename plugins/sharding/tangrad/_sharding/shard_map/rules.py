@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tangrad._sharding.shard_map.primitives import shard_map_p
 from tangrad._sharding.shard_map.replication import along
-from tangrad._sharding.shard_map.scope import axes_in_scope, mentioned, size_along, spmd_axes, with_leading
+from tangrad._sharding.shard_map.scope import axes_in_scope, axes_used, size_along, spmd_axes, with_leading
 from tangrad.batching import AxisInfo, batch_jaxpr, to_front
 from tangrad.core import ClosedJaxpr, RuleSet, dce_jaxpr, keeps_alive
 from tangrad.core.caches import JaxprCache, register_cache
@@ -80,7 +80,7 @@ def _(
     checked: bool,
 ) -> tuple[tuple[Array, ...], tuple[int | None, ...]]:
     mapped = tuple([dim is not None for dim in dims])
-    entry = _axes_of_the_mesh(axis_info, manual_axes, (*in_shardings, *out_shardings))
+    entry = _axes_of_the_mesh(axis_info, manual_axes, axes_used(jaxpr, (*in_shardings, *out_shardings)))
     inner = axis_info
     is_cut = axis_info.cut is not None and any([axis in manual_axes for axis in axis_info.cut.axes[0]])
     if entry or is_cut or axis_info.name in manual_axes:  # inside, the name is that of the mesh's axis
@@ -115,17 +115,16 @@ def _widened(
 
 
 def _axes_of_the_mesh(
-    axis_info: AxisInfo, manual_axes: Sequence[Hashable], shardings: Sequence[NamedSharding]
+    axis_info: AxisInfo, manual_axes: Sequence[Hashable], used: set[Hashable]
 ) -> tuple[Hashable, ...]:
     """The axes of the mesh that cut the mapped dimension: as was asked for, or as types say it is cut.
 
-    An axis of types that cuts another dimension here is not one: the mapped dimension is gathered along it.
+    An axis that the map itself uses is not one: every device along it has all examples.
     """
     axes = spmd_axes(axis_info.spmd_name)
     if not axes and axis_info.cut is not None and axis_info.name is None:
-        taken = {axis for sharding in shardings for axis in mentioned(sharding)}
-        axes = tuple([axis for axis in axis_info.cut.axes[0] if axis not in taken])
-    found = tuple([axis for axis in axes if axis in manual_axes])
+        axes = axis_info.cut.axes[0]
+    found = tuple([axis for axis in axes if axis in manual_axes and axis not in used])
     if found and axis_info.name is not None:
         raise ValueError(
             f"vmap of a shard_map: an axis named {axis_info.name!r} cannot be cut along the mesh axes {found} "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
@@ -15,12 +15,12 @@ from tangrad._sharding.mesh import mesh_in_use as in_use
 from tangrad._sharding.primitives import combined_axes
 from tangrad._sharding.shard_map.replication import fitted
 from tangrad.batching import AxisInfo
-from tangrad.core import Array, Literal, Primitive, RuleTrace, as_operand, holding, thread
+from tangrad.core import Array, Literal, Primitive, RuleTrace, as_operand, axes_of_effects, holding, thread
 from tangrad.extend.collectives import differing, psum_p
 from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, get_mesh
 
 if TYPE_CHECKING:
-    from tangrad.core import ShapedArray
+    from tangrad.core import ClosedJaxpr, ShapedArray
     from tangrad.typing import Params, Value
 
 
@@ -110,6 +110,23 @@ def axes_in_scope(mesh: Mesh, manual: Sequence[Hashable], checked: bool = False)
         _around.maps = before
 
 
+def out_of_scope() -> Callable[[], AbstractContextManager[None]]:
+    """What puts the axes, programs and mesh that are in scope now back in, for a time."""
+    maps, mesh = _around.maps, get_mesh()
+    fields: Params = {name: getattr(thread, name) for name in ("axis_environment", "typed_axes", "overrides", "trace")}
+
+    @contextmanager
+    def back() -> Iterator[None]:
+        before, _around.maps = _around.maps, maps
+        try:
+            with holding(**fields), in_use(mesh):
+                yield
+        finally:
+            _around.maps = before
+
+    return back
+
+
 def _as_mapped(mesh: Mesh) -> Mesh:
     """A mesh as programs of parts have it: the axes that the maps around map over are `Manual`."""
     mapped = {axis for _, axes in _around.maps for axis in axes}
@@ -169,22 +186,22 @@ def as_named(mesh: Mesh, spec: PartitionSpec, what: str, manual: tuple[Hashable,
         )
     for axis in mentioned(sharding):
         if axis not in manual:
-            raise ValueError(
-                f"shard_map: {what} has {spec}, which names the axis {axis!r}, and axis_names are {manual}"
-            )
+            raise ValueError(f"shard_map: {what} refers to {axis!r}, by {spec}, and axis_names are {manual}")
     return sharding
 
 
-def as_types_say(mesh: Mesh, manual: tuple[Hashable, ...], operands: Sequence[Array | Literal]) -> list[PartitionSpec]:
-    """For each operand the spec that its type records.
+def as_types_say(
+    mesh: Mesh, manual: tuple[Hashable, ...], operands: Sequence[Array | Literal], argument: str
+) -> list[PartitionSpec]:
+    """For each operand the spec that its type records; `argument`: where specs could be, for messages.
 
     Raises TypeError where types do not record every axis that is mapped over: along axes that are not Explicit.
     """
     others = [axis for axis in manual if axis not in mesh.explicit_axes]
     if others:
         raise TypeError(
-            "shard_map needs in_specs, partition specs or trees of them: without them arguments are cut as their types "
-            f"have it, and types record Explicit axes only, not {others[0]!r} of {mesh}"
+            f"{'smap' if argument == 'in_axes' else 'shard_map'}: {argument} was not specified, so that arguments are "
+            f"cut as their types have it, and types record Explicit axes only, not {others[0]!r} of {mesh}"
         )
     found = []
     for operand in operands:
@@ -286,8 +303,16 @@ def over_all(mesh: Mesh, axes: Sequence[Hashable]) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec(tuple(axes)))
 
 
-def axes_of_outer_maps() -> set[Hashable]:
-    """The mesh axes that `vmap`s around what is being computed cut their examples along (`spmd_axis_name`)."""
+def axes_used(jaxpr: ClosedJaxpr, shardings: Sequence[NamedSharding]) -> set[Hashable]:
+    """The axes that a map's program has collectives over, or that its arguments and results are cut along.
+
+    Examples of a `vmap` are not cut along them: a collective would combine different ones.
+    """
+    return set(axes_of_effects(jaxpr.effects)).union(*[mentioned(sharding) for sharding in shardings])
+
+
+def axes_of_outer_maps(jaxpr: ClosedJaxpr, shardings: Sequence[NamedSharding]) -> set[Hashable]:
+    """The mesh axes that `vmap`s around a map that is being computed cut its examples along (`spmd_axis_name`)."""
     found: set[Hashable] = set()
     trace = thread.trace
     while isinstance(trace, RuleTrace):
@@ -295,7 +320,7 @@ def axes_of_outer_maps() -> set[Hashable]:
         if isinstance(axis_info, AxisInfo):
             found.update(spmd_axes(axis_info.spmd_name))
         trace = trace.parent
-    return found
+    return found - axes_used(jaxpr, shardings) if found else found
 
 
 def spmd_axes(spmd_name: object) -> tuple[Hashable, ...]:

@@ -390,12 +390,6 @@ def _checked(value: object) -> bool:
     return value
 
 
-def _checked_spmd(value: object) -> bool:
-    if not _checked(value) and getattr(thread, _BY_HAND, False):
-        raise ValueError(f"{_BY_HAND} needs it; switch that off first")
-    return bool(value)
-
-
 def _checked_manual(value: object) -> bool:
     if _checked(value) and not getattr(thread, _BY_PARTITIONING, True):
         raise ValueError(f"it needs {_BY_PARTITIONING}; switch that on first")
@@ -407,7 +401,7 @@ spmd_lowering = define_setting(
     True,
     "Whether xmap hands each device its parts of arguments; else each gets them whole, and gathers the results.",
     parse=_parse,
-    check=_checked_spmd,
+    check=_checked,
     changes_results=True,
 )
 manual_lowering = define_setting(

@@ -16,6 +16,7 @@ from tangrad._lax.structure.functions.creation import full_like
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, transpose_p
 from tangrad.core import Array, PrimitiveSet, ShapedArray, class_boundary, dtypes
 from tangrad.core.caches import exact_equality
+from tangrad.errors import ArgumentError
 from tangrad.typing import DType, Value
 
 contractions = PrimitiveSet("contractions", api=1)
@@ -97,19 +98,19 @@ def free_axes(rank: int, contracting: Sequence[int], batch: Sequence[int]) -> tu
     return tuple([axis for axis in range(rank) if axis not in contracting and axis not in batch])
 
 
-# --- checks --------------------------------------------------------------------------------------------------------
+# --- checks ---
 
 
 def _check_side(side: str, operand: ShapedArray, contracting: Sequence[int], batch: Sequence[int]) -> None:
     check_dtype("dot_general", operand, ANY, side)
     for axis in (*contracting, *batch):
         if not 0 <= axis < operand.ndim:
-            raise ValueError(
+            raise ArgumentError(
                 f"dot_general: dimension {axis} of {side} in dimension_numbers is out of bounds: "
                 f"{side} has shape {operand.shape}, its dimensions are in [0, {operand.ndim})"
             )
     if len({*contracting, *batch}) != len(contracting) + len(batch):
-        raise ValueError(
+        raise ArgumentError(
             f"dot_general: the contracting dimensions {tuple(contracting)} and batch dimensions {tuple(batch)} "
             f"of {side} must not repeat a dimension"
         )
@@ -121,7 +122,7 @@ def _check_sizes(
     left = tuple([lhs.shape[axis] for axis in lhs_axes])
     right = tuple([rhs.shape[axis] for axis in rhs_axes])
     if left != right:
-        raise ValueError(
+        raise ArgumentError(
             f"dot_general: the {kind} dimensions {tuple(lhs_axes)} of lhs and {tuple(rhs_axes)} of rhs must have "
             f"the same sizes, got {left} and {right} of shapes {lhs.shape} and {rhs.shape}"
         )
@@ -276,7 +277,7 @@ def ragged_result_shape(
     return (*sizes[:start], *[rhs[axis] for axis in form.rhs_free])
 
 
-# --- the definition ------------------------------------------------------------------------------------------------
+# --- the definition ---
 
 
 def _membership(group_sizes: Value, size: object) -> Array:

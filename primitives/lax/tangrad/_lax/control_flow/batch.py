@@ -13,7 +13,7 @@ import numpy as np
 
 from tangrad._lax.control_flow.primitives import CHOICES, scan_p, split_list, while_p
 from tangrad._lax.control_flow.programs import forwarded, rearranged
-from tangrad._lax.elementwise.primitives import eq_p, ne_p, select_n_p
+from tangrad._lax.elementwise.primitives import and_p, eq_p, ne_p, select_n_p
 from tangrad._lax.reductions.primitives import reduce_or_p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, stop_gradient_p
 from tangrad.batching import AxisInfo, batch_jaxpr, broadcast_axis, move_axis, place_axis, to_front
@@ -53,7 +53,7 @@ def _dims(flags: Sequence[bool], axis: int = 0) -> tuple[int | None, ...]:
     return tuple([axis if flag else None for flag in flags])
 
 
-# --- one of several programs ----------------------------------------------------------------------------------------
+# --- one of several programs ---
 
 
 def _choice(primitive: Primitive, lead: int) -> None:
@@ -146,7 +146,7 @@ def _choose(which: Value, cases: Sequence[Value]) -> Value:
     return select_n_p.bind(which, *cases)
 
 
-# --- while ----------------------------------------------------------------------------------------------------------
+# --- while ---
 
 
 @batch.rule(while_p)
@@ -177,9 +177,15 @@ def _(
         broadcast_axis(value, axis_info.size, 0) if wanted and dim is None else value
         for value, wanted, dim in zip(carry, carry_mapped, dims[cond_nconsts + body_nconsts :], strict=True)
     ]
+    ordered = predicate_mapped and any([effect.ordered for effect in condition.effects])
     if predicate_mapped:
-        condition, body, count = _mask(condition, body, cond_nconsts, body_nconsts)
+        masked = _mask(condition, body, cond_nconsts, body_nconsts, ordered)  # raises before anything happens
+        if ordered:
+            carry = [*eval_jaxpr(condition.jaxpr, condition.consts, *cond_consts, *carry), *carry]
+        condition, body, count = masked
         body_consts, body_nconsts = [*cond_consts, *body_consts], count
+    if ordered:
+        cond_consts, cond_nconsts = [], 0
     outs = while_p.bind(
         *cond_consts,
         *body_consts,
@@ -189,26 +195,31 @@ def _(
         cond_nconsts=cond_nconsts,
         body_nconsts=body_nconsts,
     )
-    return outs, _dims(carry_mapped)
+    return outs[ordered:], _dims(carry_mapped)
 
 
 def _mask(
-    condition: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+    condition: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int, ordered: bool
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:
-    """A condition that holds while it holds for any row, and a body that changes only the rows for which it holds."""
+    """A condition that holds while it holds for any row, and a body that changes only the rows for which it holds.
+
+    `ordered`: the condition has ordered effects and must not be computed twice: the loop carries the rows first.
+    """
     refused = _exact_effects(condition, body)
     if refused:
         raise NotImplementedError(
             "while_loop: rows that end at different times go on together until the last, so there can be no effects "
             f"that must happen only in rows that go on: {refused}. Of callbacks only those of tangrad.debug can be here"
         )
-    key = ("mask", cond_nconsts, body_nconsts)
-    return _masked.get(body, (key, condition), lambda: _make_mask(condition, body, cond_nconsts))
+    key = ("mask", cond_nconsts, body_nconsts, ordered)
+    return _masked.get(body, (key, condition), lambda: _make_mask(condition, body, cond_nconsts, ordered))
 
 
-def _make_mask(condition: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:
+def _make_mask(
+    condition: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, ordered: bool
+) -> tuple[ClosedJaxpr, ClosedJaxpr, int]:
     def any_row(*args: Value) -> list[Value]:
-        (rows,) = eval_jaxpr(condition.jaxpr, condition.consts, *args)
+        rows = args[0] if ordered else eval_jaxpr(condition.jaxpr, condition.consts, *args)[0]
         return [reduce_or_p.bind(rows, axes=(0,))]
 
     count = len(body.out_avals)
@@ -220,15 +231,23 @@ def _make_mask(condition: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int) -> 
         new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
         return [_choose(rows, (old, value)) for old, value in zip(carry, new)]
 
-    avals = [*condition.in_avals[:cond_nconsts], *body.in_avals]
+    def ordered_step(*args: Value) -> list[Value]:
+        cond_consts, body_consts, (rows, *carry) = split_list(args, cond_nconsts, consts)
+        new = eval_jaxpr(body.jaxpr, body.consts, *body_consts, *carry)
+        (going,) = eval_jaxpr(condition.jaxpr, condition.consts, *cond_consts, *new)
+        return [and_p.bind(rows, going), *[_choose(rows, (old, value)) for old, value in zip(carry, new)]]
+
+    constants, carried = [*condition.in_avals[:cond_nconsts], *body.in_avals[:consts]], body.in_avals[consts:]
+    if ordered:
+        carried = [*condition.out_avals, *carried]
     return (
-        trace_to_closed_jaxpr(any_row, condition.in_avals, "any row"),
-        trace_to_closed_jaxpr(step, avals, "rows that go on"),
+        trace_to_closed_jaxpr(any_row, carried if ordered else condition.in_avals, "any row"),
+        trace_to_closed_jaxpr(ordered_step if ordered else step, [*constants, *carried], "rows that go on"),
         cond_nconsts + consts,
     )
 
 
-# --- scan -----------------------------------------------------------------------------------------------------------
+# --- scan ---
 
 
 @batch.rule(scan_p)

@@ -66,7 +66,7 @@ def _is_complex(x: Value) -> bool:
     return is_kind(x.aval.dtype, (COMPLEX,))
 
 
-# --- signs and rounding --------------------------------------------------------------------------------------------
+# --- signs and rounding ---
 
 neg_p = unary(elementwise, "neg", NUMERIC, "-x; unsigned integers wrap.")
 sign_p = unary(elementwise, "sign", NUMERIC, "-1, 0 or 1; NaN and signed zeros stay; x / |x| for complex x, 0 at 0.")
@@ -85,7 +85,7 @@ def round_p(x: ShapedArray, *, rounding_method: RoundingMethod) -> ShapedArray:
     return x
 
 
-# --- functions of one variable -------------------------------------------------------------------------------------
+# --- functions of one variable ---
 # Those that consist of others say so: whatever has no rule for them takes the others' rules.
 
 _NAN_BELOW = "NaN below zero; the principal branch for complex x"
@@ -264,7 +264,7 @@ def integer_pow_p(x: ShapedArray, *, y: int) -> ShapedArray:
     return x
 
 
-# --- complex parts -------------------------------------------------------------------------------------------------
+# --- complex parts ---
 
 real_p = unary(elementwise, "real", (COMPLEX,), "The real part.", result=_real)
 imag_p = unary(elementwise, "imag", (COMPLEX,), "The imaginary part.", result=_real)
@@ -296,7 +296,7 @@ def complex_p(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     return ShapedArray(common_shape("complex", (x, y)), _complex(x.dtype))
 
 
-# --- arithmetic ----------------------------------------------------------------------------------------------------
+# --- arithmetic ---
 
 add_p = nary(elementwise, "add", NUMERIC, "x + y; integers wrap.")
 sub_p = nary(elementwise, "sub", NUMERIC, "x - y; integers wrap.")
@@ -326,7 +326,7 @@ def pow_p(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     return ShapedArray(common_shape("pow", (x, y)), x.dtype)
 
 
-# --- bits ----------------------------------------------------------------------------------------------------------
+# --- bits ---
 
 not_p = unary(elementwise, "not", BITS, "The complement: of a truth value, or of each bit.")
 and_p = nary(elementwise, "and", BITS, "x and y, bit by bit.")
@@ -348,7 +348,7 @@ shift_right_arithmetic_p = nary(
 population_count_p = unary(elementwise, "population_count", (INTEGER,), "The number of bits that are set.")
 clz_p = unary(elementwise, "clz", (INTEGER,), "The number of zeros before the highest bit that is set.")
 
-# --- comparisons ---------------------------------------------------------------------------------------------------
+# --- comparisons ---
 
 eq_p = nary(elementwise, "eq", (*ANY, EXTENDED), "x == y; False if either is NaN.", result=_bool)
 ne_p = nary(elementwise, "ne", (*ANY, EXTENDED), "x != y; True if either is NaN.", result=_bool)
@@ -362,7 +362,7 @@ lt_to_p = nary(elementwise, "lt_to", ORDERED, "x < y in the total order of float
 le_to_p = nary(elementwise, "le_to", ORDERED, "x <= y in the total order of floats.", result=_bool)
 
 
-# --- selection -----------------------------------------------------------------------------------------------------
+# --- selection ---
 
 
 @elementwise.primitive(name="select_n", weak_type="own")
@@ -377,7 +377,7 @@ def select_n_p(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     check_same_dtype("select_n", cases)
     shape = common_shape("select_n", cases)
     if which.shape and which.shape != shape and shape:
-        raise ValueError(f"select_n: which must have the shape of the cases, {shape}, or none, got {which.shape}")
+        raise ArgumentError(f"select_n: which must have the shape of the cases, {shape}, or none, got {which.shape}")
     return ShapedArray(shape or which.shape, cases[0].dtype, all(case.weak_type for case in cases))
 
 
@@ -400,11 +400,11 @@ def clamp_p(min: ShapedArray, x: ShapedArray, max: ShapedArray) -> ShapedArray:
     check_same_dtype("clamp", (min, x, max))
     for aval, argument in ((min, "min"), (max, "max")):
         if aval.shape and aval.shape != x.shape:
-            raise ValueError(f"clamp: {argument} must have the shape of x, {x.shape}, or none, got {aval.shape}")
+            raise ArgumentError(f"clamp: {argument} must have the shape of x, {x.shape}, or none, got {aval.shape}")
     return ShapedArray(x.shape, x.dtype)
 
 
-# --- conversions ---------------------------------------------------------------------------------------------------
+# --- conversions ---
 
 
 @elementwise.primitive(name="convert_element_type", weak_type="own")

@@ -10,6 +10,7 @@ from tangrad._lax.contractions.primitives import DotDimensionNumbers, dot_genera
 from tangrad._lax.elementwise import primitives as p
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, iota_p, transpose_p
 from tangrad.core import Array, PrimitiveSet, ShapedArray, dtypes, literal
+from tangrad.errors import ArgumentError
 from tangrad.typing import Value
 
 # --- checks: matrices in the last two dimensions, of dtypes that LAPACK has ---
@@ -28,17 +29,17 @@ def check_ranks(name: str, operands: tuple[tuple[str, ShapedArray, int], ...]) -
     """Raise ValueError unless each operand has its rank or more, and all have one batch shape."""
     for argument, aval, rank in operands:
         if aval.ndim < rank:
-            raise ValueError(f"{name}: {argument} must have at least {rank} dimensions, got shape {aval.shape}")
+            raise ArgumentError(f"{name}: {argument} must have at least {rank} dimensions, got shape {aval.shape}")
     batches = [aval.shape[: aval.ndim - rank] for _, aval, rank in operands]
     if any([batch != batches[0] for batch in batches]):
         found = " and ".join([str(aval.shape) for _, aval, _ in operands])
-        raise ValueError(f"{name}: the dimensions before those of the matrices must agree, got shapes {found}")
+        raise ArgumentError(f"{name}: the dimensions before those of the matrices must agree, got shapes {found}")
 
 
 def check_square(name: str, aval: ShapedArray, argument: str) -> None:
     """Raise ValueError unless the matrices have as many rows as columns."""
     if aval.shape[-1] != aval.shape[-2]:
-        raise ValueError(f"{name}: {argument} must be a square matrix, or a batch of them, got shape {aval.shape}")
+        raise ArgumentError(f"{name}: {argument} must be a square matrix, or a batch of them, got shape {aval.shape}")
 
 
 INDEX = dtypes.as_dtype("int32")
@@ -150,7 +151,7 @@ def cholesky_update_p(r_matrix: ShapedArray, w_vector: ShapedArray) -> ShapedArr
     check_ranks(name, (("r_matrix", r_matrix, 2), ("w_vector", w_vector, 1)))
     check_square(name, r_matrix, "r_matrix")
     if r_matrix.shape[-1] != w_vector.shape[-1]:
-        raise ValueError(
+        raise ArgumentError(
             f"{name}: r_matrix and w_vector must be of one size, got shapes {r_matrix.shape} and {w_vector.shape}"
         )
     return ShapedArray(r_matrix.shape, r_matrix.dtype)
@@ -176,5 +177,5 @@ def triangular_solve_p(
     check_square(name, a, "a")
     if a.shape[-1] != b.shape[-2 if left_side else -1]:
         side = "rows" if left_side else "columns"
-        raise ValueError(f"{name}: b must have as many {side} as a, got shapes {a.shape} and {b.shape}")
+        raise ArgumentError(f"{name}: b must have as many {side} as a, got shapes {a.shape} and {b.shape}")
     return ShapedArray(b.shape, b.dtype)

@@ -7,7 +7,19 @@ from typing import TypeVar, overload
 from tangrad import tree
 from tangrad._lax.placement.primitives import Target, device_put_p
 from tangrad._lax.structure.primitives import copy_p
-from tangrad.core import Array, Device, Sharding, Tracer, as_array, as_operand, get_aval, is_array_value, transfers
+from tangrad.core import (
+    Array,
+    Device,
+    Sharding,
+    Tracer,
+    as_array,
+    as_operand,
+    get_aval,
+    is_array_value,
+    thread,
+    transfers,
+)
+from tangrad.core.settings import SETTINGS
 from tangrad.errors import UnexpectedTracerError
 from tangrad.tree_util import flatten_axes
 from tangrad.typing import ArrayLike, DeviceLike, PyTree, Value
@@ -68,7 +80,10 @@ def _put(leaf: Value, device: object) -> Array:
     if transfers.watch.on:
         _say_copy(leaf, device)
     if device is None:
-        return leaf if isinstance(leaf, Array) else as_array(leaf)
+        if isinstance(leaf, Array) or not isinstance(thread.default_device, Sharding):
+            return leaf if isinstance(leaf, Array) else as_array(leaf)
+        with SETTINGS["default_device"](None):  # on one device, from where computations take it to the mesh in use
+            return as_array(leaf)
     if isinstance(device, Device):
         return device_put_p.bind(leaf if isinstance(leaf, Array) else as_operand(leaf), target=Target(device))
     if isinstance(device, Sharding):

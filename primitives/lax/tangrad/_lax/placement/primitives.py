@@ -16,6 +16,7 @@ from tangrad.core import (
     as_operand,
     get_aval,
     is_array_value,
+    thread,
 )
 from tangrad.core.backends import as_sharding
 from tangrad.core.caches import exact_equality
@@ -76,7 +77,10 @@ def sharding_of(value: Any) -> Sharding | None:
     """How what is made like `value` is sharded: as its type or a struct states, or an array on several devices is."""
     aval = value.aval if hasattr(type(value), "aval") else None
     if aval is None:
-        return getattr(value, "sharding", None)
+        found = getattr(value, "sharding", None)
+        mesh = getattr(found, "mesh", None)  # the shape of one is of devices where a mesh is in use
+        is_shape = mesh is not None and not hasattr(mesh, "devices")
+        return None if is_shape and getattr(thread, "mesh", None) is None else found
     return aval.placed if aval.infer_types is not None else getattr(value, "user_sharding", None)
 
 

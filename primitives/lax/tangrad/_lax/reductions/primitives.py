@@ -21,6 +21,7 @@ from tangrad._lax.reductions.decompositions import (
 )
 from tangrad.core import ClosedJaxpr, Primitive, PrimitiveSet, ShapedArray, dtypes
 from tangrad.core.arguments import is_symbolic
+from tangrad.errors import ArgumentError
 from tangrad.typing import DType
 
 reductions = PrimitiveSet("reductions", api=1)
@@ -31,7 +32,7 @@ def without_axes(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple([size for axis, size in enumerate(shape) if axis not in axes])
 
 
-# --- one operand, one operation ------------------------------------------------------------------------------------
+# --- one operand, one operation ---
 
 
 def _reduction(name: str, accepted: tuple[str, ...], documentation: str, **options: object) -> Primitive:
@@ -53,7 +54,7 @@ reduce_or_p = _reduction("reduce_or", BITS, "All bits that are set somewhere ove
 reduce_xor_p = _reduction("reduce_xor", BITS, "All bits that are set an odd number of times.", weak_type="never")
 
 
-# --- what reductions start from: NumPy scalars ---------------------------------------------------------------------
+# --- what reductions start from: NumPy scalars ---
 
 
 def zero(dtype: np.dtype) -> np.ndarray | np.generic:
@@ -101,7 +102,7 @@ identities: dict[Primitive, Callable[[np.dtype], Any]] = {
 }
 
 
-# --- positions -----------------------------------------------------------------------------------------------------
+# --- positions ---
 
 
 def _position(name: str, documentation: str) -> Primitive:
@@ -125,7 +126,7 @@ argmax_p = _position("argmax", "Where the greatest element of an axis is: the fi
 argmin_p = _position("argmin", "Where the least element of an axis is: the first of equal ones, or the first NaN.")
 
 
-# --- any operation -------------------------------------------------------------------------------------------------
+# --- any operation ---
 
 
 @reductions.primitive(name="reduce", multiple_results=True, weak_type="own", decompose=reduce_by_tree)
@@ -143,7 +144,7 @@ def reduce_p(*args: ShapedArray, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
     for position, (operand, start) in enumerate(zip(operands, initial)):
         if operand.shape != shape:
             shapes = ", ".join([str(aval.shape) for aval in operands])
-            raise ValueError(f"reduce: operands must have one shape, got {shapes}")
+            raise ArgumentError(f"reduce: operands must have one shape, got {shapes}")
         if start.shape:
             raise ValueError(f"reduce: init_values[{position}] must be a scalar, got shape {start.shape}")
         if start.dtype != operand.dtype:
@@ -166,7 +167,7 @@ def _check_computation(name: str, jaxpr: ClosedJaxpr, initial: Sequence[ShapedAr
         raise TypeError(f"{name}: jaxpr must take {2 * len(initial)} scalars, got one of {len(jaxpr.in_avals)}")
 
 
-# --- running totals ------------------------------------------------------------------------------------------------
+# --- running totals ---
 
 
 def _running(name: str, accepted: tuple[str, ...], documentation: str, decompose: Callable[..., object]) -> Primitive:

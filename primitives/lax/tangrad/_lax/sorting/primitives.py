@@ -32,6 +32,7 @@ from tangrad._lax.operands import size_operand
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, dynamic_slice_p, squeeze_p
 from tangrad.core import Array, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.core.arguments import is_symbolic
+from tangrad.errors import ArgumentError
 from tangrad.typing import Dimensions, DType, Value
 
 # --- places in a sorted vector, by halving what is left of it ---
@@ -138,7 +139,7 @@ def sort_p(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: in
         check_dtype("sort", operand, ANY if position < num_keys else (*ANY, EXTENDED), f"operand {position}")
         if operand.shape != shape:
             shapes = ", ".join([str(aval.shape) for aval in operands])
-            raise ValueError(f"sort: operands must have one shape, got {shapes}")
+            raise ArgumentError(f"sort: operands must have one shape, got {shapes}")
     check_axes("sort", (dimension,), len(shape), "dimension")
     if not 1 <= check_int("sort", num_keys, "num_keys") <= len(operands):
         raise ValueError(f"sort: num_keys must be from 1 to the number of operands ({len(operands)}), got {num_keys}")

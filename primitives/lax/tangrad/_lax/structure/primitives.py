@@ -23,6 +23,7 @@ from tangrad._lax.checks import (
 from tangrad.core import Array, Primitive, PrimitiveSet, ShapedArray, dtypes, literal
 from tangrad.core.arguments import canonicalize_shape, is_symbolic
 from tangrad.core.caches import FixedParams
+from tangrad.errors import ArgumentError
 from tangrad.typing import Dimensions, DType, Value, Values
 
 structure = PrimitiveSet("structure", api=1)
@@ -35,7 +36,7 @@ def _result(operand: ShapedArray, shape: Sequence[int]) -> ShapedArray:
     return ShapedArray(shape, operand.dtype)
 
 
-# --- shape ---------------------------------------------------------------------------------------------------------
+# --- shape ---
 
 
 @structure.primitive(name="broadcast_in_dim")
@@ -48,7 +49,7 @@ def broadcast_in_dim_p(
     check_axes_of_result(name, broadcast_dimensions, len(shape), argument)
     for size, target in zip(operand.shape, broadcast_dimensions):
         if size != 1 and size != shape[target]:
-            raise ValueError(
+            raise ArgumentError(
                 f"broadcast_in_dim: operand of shape {operand.shape} does not fit dimensions "
                 f"{tuple(broadcast_dimensions)} of shape {tuple(shape)}: each size must be 1 or equal"
             )
@@ -58,21 +59,21 @@ def broadcast_in_dim_p(
 def check_axes_of_result(name: str, axes: Sequence[int], rank: int, argument: str) -> None:
     """Raise ValueError unless `axes` increase strictly and are dimensions of a result of that rank."""
     if any(not 0 <= axis < rank for axis in axes) or any(a >= b for a, b in pairwise(axes)):
-        raise ValueError(f"{name}: {argument} must increase strictly within [0, {rank}), got {tuple(axes)}")
+        raise ArgumentError(f"{name}: {argument} must increase strictly within [0, {rank}), got {tuple(axes)}")
 
 
 @structure.primitive(name="reshape")
 def reshape_p(operand: ShapedArray, *, new_sizes: Dimensions, dimensions: tuple[int, ...] | None) -> ShapedArray:
     """The same elements in another shape, in row-major order, or in the order that `dimensions` gives."""
     if any(not is_symbolic(size) and size < 0 for size in new_sizes):
-        raise ValueError(f"reshape: new_sizes must not be negative, got {tuple(new_sizes)}")
+        raise ArgumentError(f"reshape: new_sizes must not be negative, got {tuple(new_sizes)}")
     out = _result(operand, new_sizes)
     if operand.size != out.size:
-        raise ValueError(
+        raise ArgumentError(
             f"reshape: shape {operand.shape} has {operand.size} elements, new_sizes {out.shape} has {out.size}"
         )
     if dimensions is not None and sorted(dimensions) != list(range(operand.ndim)):
-        raise ValueError(f"reshape: dimensions must be a permutation of range({operand.ndim}), got {dimensions}")
+        raise ArgumentError(f"reshape: dimensions must be a permutation of range({operand.ndim}), got {dimensions}")
     return out
 
 
@@ -80,7 +81,7 @@ def reshape_p(operand: ShapedArray, *, new_sizes: Dimensions, dimensions: tuple[
 def transpose_p(operand: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     """The operand with its dimensions reordered: dimension i of the result is `permutation[i]` of the operand."""
     if sorted(permutation) != list(range(operand.ndim)):
-        raise ValueError(
+        raise ArgumentError(
             f"transpose: permutation must be a permutation of range({operand.ndim}), got {tuple(permutation)}"
         )
     return _result(operand, [operand.shape[i] for i in permutation])
@@ -96,7 +97,7 @@ def squeeze_p(array: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray
     """The array without the given dimensions, which must have size 1."""
     check_axes("squeeze", dimensions, array.ndim, "dimensions")
     if any(array.shape[d] != 1 for d in dimensions):
-        raise ValueError(f"squeeze: dimensions {tuple(dimensions)} of shape {array.shape} must have size 1")
+        raise ArgumentError(f"squeeze: dimensions {tuple(dimensions)} of shape {array.shape} must have size 1")
     return _result(array, [size for d, size in enumerate(array.shape) if d not in dimensions])
 
 
@@ -107,7 +108,7 @@ def rev_p(operand: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     return operand
 
 
-# --- parts ---------------------------------------------------------------------------------------------------------
+# --- parts ---
 
 
 def _part_from(operand: Value, *starts: Value, axes: tuple[int, ...], sizes: tuple[int, ...], strides: object) -> Array:
@@ -178,10 +179,10 @@ def slice_p(
         if value is not None:
             check_length("slice", value, operand.ndim, argument, "dimension of the operand")
     if any(stride <= 0 for stride in strides or ()):
-        raise ValueError(f"slice: strides must be positive, got {strides}")
+        raise ArgumentError(f"slice: strides must be positive, got {strides}")
     for start, limit, size in zip(start_indices, limit_indices, operand.shape):
         if not (start >= 0 and limit >= start and limit <= size):
-            raise ValueError(
+            raise ArgumentError(
                 f"slice: start_indices {tuple(start_indices)} and limit_indices {tuple(limit_indices)} must satisfy "
                 f"0 <= start <= limit <= size for shape {operand.shape}"
             )
@@ -223,10 +224,10 @@ def split_p(operand: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> tuple
     """Consecutive parts of the operand along `axis`, with the given sizes."""
     check_axes("split", (axis,), operand.ndim, "axis")
     if any(not is_symbolic(size) and size < 0 for size in sizes):
-        raise ValueError(f"split: sizes must not be negative, got {tuple(sizes)}")
+        raise ArgumentError(f"split: sizes must not be negative, got {tuple(sizes)}")
     shape = operand.shape
     if sum(sizes) != shape[axis]:
-        raise ValueError(f"split: sizes {tuple(sizes)} add up to {sum(sizes)}, dimension {axis} has {shape[axis]}")
+        raise ArgumentError(f"split: sizes {tuple(sizes)} add up to {sum(sizes)}, dimension {axis} has {shape[axis]}")
     return tuple([_result(operand, (*shape[:axis], size, *shape[axis + 1 :])) for size in sizes])
 
 
@@ -236,7 +237,7 @@ def dynamic_slice_p(operand: ShapedArray, *start_indices: ShapedArray, slice_siz
     _check_start_indices("dynamic_slice", operand, start_indices)
     check_length("dynamic_slice", slice_sizes, operand.ndim, "slice_sizes", "dimension of the operand")
     if any(not (size >= 0 and size <= full) for size, full in zip(slice_sizes, operand.shape)):
-        raise ValueError(
+        raise ArgumentError(
             f"dynamic_slice: slice_sizes {tuple(slice_sizes)} must be between 0 and the shape {operand.shape}"
         )
     return ShapedArray(slice_sizes, operand.dtype, operand.weak_type)
@@ -248,12 +249,12 @@ def dynamic_update_slice_p(operand: ShapedArray, update: ShapedArray, *start_ind
     _check_start_indices("dynamic_update_slice", operand, start_indices)
     check_same_dtype("dynamic_update_slice", (operand, update))
     if update.ndim != operand.ndim:
-        raise ValueError(
+        raise ArgumentError(
             "dynamic_update_slice: update must have the rank of the operand, "
             f"got shapes {update.shape} and {operand.shape}"
         )
     if any(not size <= full for size, full in zip(update.shape, operand.shape)):
-        raise ValueError(
+        raise ArgumentError(
             f"dynamic_update_slice: update of shape {update.shape} does not fit into shape {operand.shape}"
         )
     return ShapedArray(operand.shape, operand.dtype, operand.weak_type and update.weak_type)
@@ -261,26 +262,26 @@ def dynamic_update_slice_p(operand: ShapedArray, update: ShapedArray, *start_ind
 
 def _check_start_indices(name: str, operand: ShapedArray, start_indices: Sequence[ShapedArray]) -> None:
     if len(start_indices) != operand.ndim:
-        raise ValueError(
+        raise ArgumentError(
             f"{name}: start_indices must have one index for each dimension of the operand ({operand.ndim}), "
             f"got {len(start_indices)}"
         )
     for index in start_indices:
         check_dtype(name, index, (INTEGER,), "start_indices")
         if index.shape:
-            raise ValueError(f"{name}: start_indices must be scalars, got one of shape {index.shape}")
+            raise ArgumentError(f"{name}: start_indices must be scalars, got one of shape {index.shape}")
     if start_indices:
         check_same_dtype(f"{name} (start_indices)", start_indices)
 
 
-# --- joining -------------------------------------------------------------------------------------------------------
+# --- joining ---
 
 
 @structure.primitive(name="concatenate")
 def concatenate_p(*operands: ShapedArray, dimension: int) -> ShapedArray:
     """The operands one after the other along `dimension`."""
     if not operands:
-        raise ValueError("concatenate requires at least one operand")
+        raise ArgumentError("concatenate requires at least one operand")
     check_same_dtype("concatenate", operands)
     first = operands[0]
     check_axes("concatenate", (dimension,), first.ndim, "dimension")
@@ -291,7 +292,9 @@ def concatenate_p(*operands: ShapedArray, dimension: int) -> ShapedArray:
             or other.shape[dimension + 1 :] != first.shape[dimension + 1 :]
         ):
             shapes = ", ".join([str(operand.shape) for operand in operands])
-            raise ValueError(f"concatenate: operands must agree in all dimensions but {dimension}, got shapes {shapes}")
+            raise ArgumentError(
+                f"concatenate: operands must agree in all dimensions but {dimension}, got shapes {shapes}"
+            )
     total = sum([operand.shape[dimension] for operand in operands])
     return _result(first, (*first.shape[:dimension], total, *first.shape[dimension + 1 :]))
 
@@ -341,19 +344,19 @@ def pad_p(
     """
     check_same_dtype("pad", (operand, padding_value))
     if padding_value.shape:
-        raise ValueError(f"pad: padding_value must be a scalar, got shape {padding_value.shape}")
+        raise ArgumentError(f"pad: padding_value must be a scalar, got shape {padding_value.shape}")
     check_length("pad", padding_config, operand.ndim, "padding_config", "dimension of the operand")
     sizes = []
     for size, item in zip(operand.shape, padding_config):
         if len(item) != 3 or item[2] < 0:
-            raise ValueError(
+            raise ArgumentError(
                 "pad: padding_config must hold (low, high, interior) with interior >= 0 for each dimension, "
                 f"got {padding_config}"
             )
         low, high, interior = item
         padded = low + high + dilated_size(size, interior)
         if not is_symbolic(padded) and padded < 0:
-            raise ValueError(f"pad: padding_config {padding_config} leaves a negative size of shape {operand.shape}")
+            raise ArgumentError(f"pad: padding_config {padding_config} leaves a negative size of shape {operand.shape}")
         sizes.append(padded)
     return _result(operand, sizes)
 
@@ -367,7 +370,7 @@ def dilated_size(size: int, interior: int) -> int:
     return size + (size - 1) * interior
 
 
-# --- without operands, and identities ------------------------------------------------------------------------------
+# --- without operands, and identities ---
 
 
 @structure.primitive(name="iota")

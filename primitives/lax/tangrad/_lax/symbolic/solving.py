@@ -120,7 +120,7 @@ class _Evaluation:
         return found
 
 
-# --- Programs of symbolic sizes at given sizes: numbers, or other dimensions, in the place of variables ---------------
+# --- Programs of symbolic sizes at given sizes: numbers, or other dimensions, in the place of variables ---
 
 
 def filled_in(value: ClosedJaxpr | ShapedArray, sizes: Mapping[str, object]) -> ClosedJaxpr | ShapedArray:
@@ -237,8 +237,8 @@ class Plan(NamedTuple):
         for label, expected, actual in zip(self.labels, self.shapes, shapes, strict=True):
             if len(expected) != len(actual):
                 raise ValueError(
-                    f"{label} is of shape {shape_text(expected)} with {len(expected)} dimensions, "
-                    f"got one of shape {tuple(actual)}"
+                    f"Rank mismatch for {label}, which is of shape {shape_text(expected)} with {len(expected)} "
+                    f"dimensions: got one of shape {shape_text(actual)}"
                 )
         found: dict[str, int] = {}
         for step in self.steps:
@@ -291,8 +291,13 @@ class Plan(NamedTuple):
         actual, expected = shapes[place.argument][place.axis], evaluate(place.size, found)
         if actual != expected:
             origin = f"where {place.size} is {expected}{self._origin(place.size, found)}"
-            wanted = origin if is_symbolic(place.size) else f"not {expected}"
-            raise ValueError(f"{self._described(place, actual)}, {wanted}")
+            if is_symbolic(place.size):
+                raise ValueError(f"{self._described(place, actual)}, {origin}")
+            dimension = f"{self.labels[place.argument]}.shape[{place.axis}]"
+            raise ValueError(
+                f"Shape mismatch for {dimension} (expected same constant): {self._described(place, actual)}, "
+                f"not {expected}"
+            )
 
     def _described(self, place: Place, actual: int) -> str:
         label, shape = self.labels[place.argument], self.shapes[place.argument]
@@ -361,8 +366,8 @@ def _refuse_unknown(scope: Any, known: Set[str]) -> None:
         variables = left.variables() | right.variables()
         if variables & known and (unknown := variables - known):
             raise UnsolvableDimensionsError(
-                f"the constraint {text} has the variable {', '.join(sorted(unknown))}, which no argument has: what "
-                f"{', '.join(sorted(variables & known))} is cannot be held against it"
+                f"Encountered dimension variable {', '.join(map(repr, sorted(unknown)))} in the constraint {text}, and "
+                f"no argument has it: what {', '.join(sorted(variables & known))} is cannot be held against it"
             )
 
 

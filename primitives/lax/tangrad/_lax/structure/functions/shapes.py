@@ -7,7 +7,7 @@ from typing import Any
 
 from tangrad._lax.checks import canonical_axis, check_int
 from tangrad._lax.operands import operand as as_operand
-from tangrad._lax.placement.primitives import sharded_call
+from tangrad._lax.placement.primitives import sharded_call, sharding_of
 from tangrad._lax.structure.primitives import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 from tangrad.core import Array
 from tangrad.core.arguments import canonicalize_shape
@@ -111,34 +111,45 @@ def broadcast_shapes(*shapes: Sequence[object]) -> tuple[int, ...]:
             if size == 1 or size == common:
                 continue
             if common != 1:
-                raise ValueError(f"broadcast_shapes: incompatible shapes {', '.join([str(tuple(s)) for s in shapes])}")
+                raise ValueError(f"Incompatible shapes for broadcasting: {', '.join([str(tuple(s)) for s in shapes])}")
             common = size
         out.append(common)
     return tuple(out)
 
 
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
-    """`arr` repeated, by NumPy's rules, to the shape of `like_arr`.
+    """`arr` repeated, by NumPy's rules, to the shape of `like_arr`, and sharded as its type is.
 
     Args:
         arr: an array or number.
-        like_arr: an array.
+        like_arr: an array, or a `ShapeDtypeStruct`.
 
     Returns:
         An array of the shape of `like_arr`, with the dtype of `arr`.
 
     Raises:
-        ValueError: for shapes that do not fit.
+        ValueError: for shapes that do not fit, and for another sharding in the type of `arr`.
 
     >>> import tangrad
     >>> tangrad.lax.broadcast_like(1.0, tangrad.lax.iota("int32", 3))
     Array([1., 1., 1.], dtype=float32, weak_type=True)
     """
     made = operand_of("broadcast_like", arr, "arr")
-    shape = operand_of("broadcast_like", like_arr, "like_arr").aval.shape
-    if made.aval.ndim > len(shape):
-        raise ValueError(f"broadcast_like: arr of shape {made.aval.shape} does not fit shape {shape}")
-    return broadcast_in_dim(made, shape, range(len(shape) - made.aval.ndim, len(shape)))
+    own: Any = made.aval
+    like: Any = like_arr if hasattr(like_arr, "shape") else operand_of("broadcast_like", like_arr, "like_arr")
+    shape, is_typed = like.shape, not hasattr(type(like), "aval") or like.aval.infer_types is not None
+    sharding: Any = sharding_of(like) if is_typed else None
+    first = len(shape) - own.ndim
+    if first < 0:
+        raise ValueError(f"broadcast_like: arr of shape {own.shape} does not fit shape {shape}")
+    if sharding is not None and own.infer_types is not None:
+        for cut, wanted in zip(own.axes, sharding.dimension_axes(len(shape))[first:], strict=True):
+            if cut and cut != wanted:
+                raise ValueError(
+                    f"broadcast_like: Incompatible shardings for broadcasting: arr is {own.str_short()}, and "
+                    f"like_arr is sharded by {sharding}"
+                )
+    return broadcast_in_dim(made, shape, range(first, len(shape)), out_sharding=sharding)
 
 
 def operand_of(name: str, value: ArrayLike, argument: str) -> Array:
