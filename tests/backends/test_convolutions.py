@@ -491,3 +491,37 @@ def test_double_precision_is_brought_to_what_xla_is_fast_at(spatial, features, g
         sizes = [size.split("x") for size in re.findall(r"tensor<(.*?)xf64>", line)]
         assert len(sizes[1]) == 4
         assert groups == 1 or max(int(size) for size in sizes[1][2:]) >= convolutions_cpu.FEATURES_OF_DOUBLES
+
+
+@pytest.mark.parametrize("numbers", [("NWC", "WIO", "NWC"), ("NCW", "OIW", "WNC")], ids=str)
+@pytest.mark.parametrize("padding", [(0, 0), (3, 5), (-2, 1)], ids=str)
+@pytest.mark.parametrize("features", [3, 4])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_features_alone_in_parts_and_threads(batch, features, padding, numbers, monkeypatch):
+    """The same sums for parts of any size, in any number of threads; NaN and infinities stay where they belong."""
+    from tangrad._backend_numpy import threads
+    from tangrad._backend_numpy.windows import convolution
+
+    rng, found = np.random.default_rng(0), []
+    sizes = {"N": batch, "W": 900, "C": features}
+    x = rng.normal(size=[sizes[letter] for letter in numbers[0]])
+    x.flat[7], x.flat[40] = np.nan, np.inf
+    sizes = {"O": features, "I": 1, "W": 30}
+    kernel = rng.normal(size=[sizes[letter] for letter in numbers[1]])
+    with tangrad.enable_x64(True), tangrad.use_backend("numpy"):
+        for few, part, count in ((1 << 40, 1 << 20, 1), (0, 1 << 20, 2), (0, 1 << 10, 3), (0, 1 << 10, 1)):
+            monkeypatch.setattr(convolution, "FEW", few)
+            monkeypatch.setattr(convolution, "PART", part)
+            with threads.numpy_threads(count):
+                found.append(
+                    np.asarray(
+                        tangrad.jit(
+                            lambda x, y: lax.conv_general_dilated(
+                                x, y, (1,), (padding,), dimension_numbers=numbers, feature_group_count=features
+                            )
+                        )(x, kernel)
+                    )
+                )
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(found[2], found[1])
+    np.testing.assert_array_equal(found[3], found[1])

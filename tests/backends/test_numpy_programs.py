@@ -12,7 +12,7 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad._backend_numpy import source
+from tangrad._backend_numpy import source, totals
 from tangrad._backend_numpy.array import PlacedArray
 from tangrad._backend_numpy.backend import NumpyDevice
 from tangrad._backend_numpy.kernels import FRESH, composed, kernel
@@ -454,3 +454,29 @@ def test_views_of_nothing_are_not_written_to(shape: tuple[int, int]) -> None:
     with tangrad.use_backend("numpy"):
         result = tangrad.jit(lambda x: tnp.broadcast_to(tnp.sin(x), shape)[:1] * 2)(tnp.zeros(shape[1:]))
     assert result.shape == (min(1, shape[0]), shape[1])
+
+
+def test_sums_are_made_without_products_negatives_and_ones() -> None:
+    x = np.linspace(-1, 2, 64 * 128, dtype="float32").reshape(64, 128)
+
+    def function(x: Any) -> Any:
+        return tnp.sum(-(x * x * 1.0), 1), tnp.sum(-x, 0), 1.0 * tnp.sum(x[:4], 1)
+
+    def text_of(function: Any, x: Any) -> str:
+        return str(tangrad.jit(function, backend="numpy").lower(x).compile().as_text())
+
+    found = text_of(function, x)
+    assert ("multiply" in found) is not totals.HAS_ROW_PRODUCTS
+    assert "negative" not in found and found.count("subtract(") == 2
+    for cancelling in (x - x, x - x[:, ::-1], x - x[::-1]):
+        for axis in (0, 1, None):
+            of_negatives = tangrad.jit(lambda x, axis=axis: tnp.sum(-x, axis), backend="numpy")(cancelling)
+            assert not np.signbit(of_negatives)[of_negatives == 0].any(), "what cancels is 0, not -0"
+    for result, expected in zip(
+        tangrad.jit(function, backend="numpy")(x), (-np.sum(x * x, 1), -x.sum(0), x[:4].sum(1)), strict=True
+    ):
+        np.testing.assert_allclose(result, expected, 1e-5)
+    assert "square" in text_of(lambda x: tnp.sum(tnp.square(x)), x)  # of all elements: no rows
+    assert "negative(a0)" in text_of(lambda x: tnp.sum(-x), x.astype("int32"))
+    infinite = np.where(x > 1.9, np.inf, x).astype("float32")
+    assert np.asarray(tangrad.jit(function, backend="numpy")(infinite)[0])[-1] == -np.inf

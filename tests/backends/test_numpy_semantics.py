@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,11 +15,11 @@ import pytest
 
 import tangrad
 import tangrad.numpy as tnp
-from tangrad._backend_numpy import blocks, threads
+from tangrad._backend_numpy import blocks, running, threads
 from tangrad._backend_numpy.lower import fft
 from tangrad.core import literal
 
-from .numpy_support import put, same
+from .numpy_support import compiled, put, same
 
 p = pytest.importorskip("tangrad._lax.elementwise.primitives")
 
@@ -48,6 +49,20 @@ def test_signed_integers_wrap_and_divide_as_xla(dtype: str) -> None:
     check(p.div_p.bind(x, put(2, dtype)), [least // 2, most // 2, -3, 3], dtype)
     check(p.rem_p.bind(x, put(2, dtype)), [0, 1, -1, 1], dtype)
     check(p.integer_pow_p.bind(put([2, -1], dtype), y=np.iinfo(dtype).bits), [0, 1], dtype)
+
+
+@pytest.mark.parametrize("dtype", INT_DTYPES + UINT_DTYPES)
+def test_division_by_one_number_of_a_program(dtype: str) -> None:
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    numbers = [least, least + 1, most, most - 1, 0, 1, 6, 7, 8, -(least // 3), most // 2]
+    for divisor in (1, 2, 7, most - 1, most):
+        of_size = [abs(x) // divisor * (1 if x > 0 else -1) for x in numbers]
+        x, y = put(numbers, dtype), literal(divisor, dtype)
+        quotient, remainder = [
+            compiled(lambda x, f=f, y=y: (f(x, y),), x).execute([x])[0] for f in (p.div_p.bind, p.rem_p.bind)
+        ]
+        check(quotient, of_size, dtype)
+        check(remainder, [x - divisor * y for x, y in zip(numbers, of_size)], dtype)
 
 
 @pytest.mark.parametrize("dtype", UINT_DTYPES)
@@ -343,6 +358,7 @@ PARTED: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "cumsum": (tnp.cumsum, (draws(300_001),)),
     "cumsum of float64": (tnp.cumsum, (draws(200_000, dtype="float64"),)),
     "cumsum along axis 0": (lambda x: tnp.cumsum(x, 0), (draws(1_500, 301),)),
+    "cumsum of few rows": (lambda x: tnp.cumsum(x, 0), (draws(701, 301),)),
     "cumsum of planes": (lambda x: tnp.cumsum(x, 1), (draws(5, 1_100, 70),)),
     "cumlogsumexp": (tangrad.lax.cumlogsumexp, (draws(70, 1_001),)),
     "gather": (lambda x, i: x[i], (draws(1_000), places(100_003, 1_000))),
@@ -363,7 +379,11 @@ PARTED: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     ),
     "variances of columns": (lambda x: tnp.var(x, 0), (draws(1_501, 401),)),
     "greatest of columns": (lambda x: tnp.max(x, (0, 1)), (draws(30, 101, 300, dtype="int32"),)),
-    "square": (lambda x: x / tnp.sum(x, 1, keepdims=True) + tnp.sum(x, 1), (draws(1_000, 1_000),)),
+    "square": (lambda x: x / tnp.sum(abs(x), 1, keepdims=True) + tnp.sum(x, 1), (draws(1_000, 1_000),)),
+    "products of rows": (
+        lambda x, y: x * tnp.sum(x * y, (1, 2), keepdims=True) - tnp.sum(-y, (1, 2), keepdims=True),
+        (draws(301, 5, 101), draws(301, 5, 101)),
+    ),
     "softmax with a mask": (lambda x, y: tangrad.nn.softmax(x * 0.2 + y), (draws(2, 301, 300), draws(301, 300))),
     "rows with a mask": (lambda x, y: y + tnp.max(x * 2, -1, keepdims=True), (draws(4, 301, 300), draws(301, 300))),
     "uniform": (lambda: tangrad.random.uniform(tangrad.random.key(3), (300_003,)), ()),
@@ -457,3 +477,81 @@ def test_blocks_of_rows_compute_what_whole_arrays_give(monkeypatch: pytest.Monke
                 whole = np.asarray(tangrad.jit(lambda *x, f=function: f(*x), backend="numpy")(*arguments))
             scale = np.abs(whole[np.isfinite(whole)]).max()
             np.testing.assert_allclose(found, whole, 1e-5, 1e-6 * scale)
+
+
+@pytest.mark.parametrize("shape", [(20_011,), (70, 1_000)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_running_totals_have_no_more_than_a_rounding_or_two(shape: tuple[int, ...], dtype: str) -> None:
+    x = np.full(shape, 0.1, dtype)
+    with tangrad.enable_x64(True):
+        cumsum = tangrad.jit(lambda x: tnp.cumsum(x, 0), backend="numpy")
+        exact = x[0] * np.arange(1, shape[0] + 1, dtype="longdouble").reshape(-1, *[1] * (len(shape) - 1))
+        np.testing.assert_allclose(np.asarray(cumsum(x)), exact + np.zeros(shape), 16 * np.finfo(dtype).eps)
+        x[50], x[60] = np.inf, -np.inf
+        found = np.asarray(cumsum(x))
+    assert np.isfinite(found[:50]).all() and (found[50:60] == np.inf).all() and np.isnan(found[60:]).all()
+
+
+@pytest.mark.parametrize("size", [40, 1_100])
+def test_running_totals_of_wide_rows_take_little_memory(size: int) -> None:
+    x = np.full((size, 140_000 if size < 1_000 else 33_000), 0.1, "float32")
+    tracemalloc.start()
+    found = running.running_totals(np.add, x, 0, x.dtype)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.6 * x.nbytes + (8 << 20)
+    np.testing.assert_allclose(found[:, ::1_000], np.cumsum(x[:, ::1_000], 0, "float64"), 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+@pytest.mark.parametrize("shape", [(301, 3), (5, 130, 4, 2), (400, 20)])
+def test_differences_of_pairs_are_numpys(shape: tuple[int, ...], dtype: str) -> None:
+    def pairs(x: Any) -> Any:
+        apart = x[..., None, :] - x[..., None, :, :]
+        return (apart * (apart[..., :1] > 0)).sum(-2), x[:1] * x + apart.sum(-3)[..., :1]
+
+    x = draws(*shape, dtype=dtype)
+    with tangrad.enable_x64(True):
+        found = tangrad.jit(pairs, backend="numpy")(x)
+    for result, expected in zip(found, pairs(x.astype("float64")), strict=True):
+        size = np.abs(expected).max() * max(np.finfo(dtype).eps if dtype[0] == "f" else 0, 1e-7)
+        np.testing.assert_allclose(np.asarray(result, "float64"), expected, rtol=0, atol=10 * size)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex64"])
+def test_short_rows_side_by_side_are_numpys(dtype: str) -> None:
+    x, y = draws(70, 80, 3, dtype=dtype), draws(80, 70, 3, dtype=dtype).swapaxes(0, 1)
+    for axis in (-1, -2):
+        found = tangrad.jit(lambda x, y, axis=axis: tnp.concatenate((x, y, x), axis), backend="numpy")(x, y)
+        same(found, np.concatenate((x, y, x), axis))
+
+
+def test_constants_of_rows_are_those_of_their_rows() -> None:
+    of_rows, x = np.arange(70, dtype="float32").reshape(70, 1, 1), draws(8, 70, 50, 20)
+
+    def function(x: Any) -> Any:
+        return x[:, :, 1:] * of_rows + x[:, :, :-1] * (of_rows - 3)
+
+    assert "share(" in tangrad.jit(function, backend="numpy").lower(x).compile().as_text()
+    same(tangrad.jit(function, backend="numpy")(x), function(x))
+
+
+@pytest.mark.parametrize("least", [0, -1_000])
+def test_places_count_from_the_end_where_they_are_negative(least: int) -> None:
+    x, at = draws(1_000), places(5_000, 1_000, least)
+    wrap = tangrad.jit(lambda x, at: (x[at], tnp.where(at < 0, at + 1_000, at), x.at[at].add(1.0)), backend="numpy")
+    found = wrap(x, at)
+    same(found[0], x[at])
+    same(found[1], np.where(at < 0, at + 1_000, at))
+    same(found[2], x + np.bincount(at % 1_000, minlength=1_000).astype("float32"))
+    np.testing.assert_array_equal(at, places(5_000, 1_000, least))
+
+
+def test_places_are_wrapped_to_the_shape_of_all_operands() -> None:
+    numbers, zeros = np.arange(5_000, dtype="int32"), np.zeros(5_000, "int32")
+    wraps = tangrad.jit(
+        lambda i: (tnp.where(i < zeros, i + numbers, i), tnp.where(i < 0, i + numbers, i)), backend="numpy"
+    )
+    for place in (3, -3):
+        for result in wraps(place):
+            same(result, place + numbers if place < 0 else np.full(5_000, place, "int32"))

@@ -12,7 +12,7 @@ from tangrad.core import Array, ShapedArray, dtypes
 from tangrad.core.backends import method_boundaries
 
 if TYPE_CHECKING:
-    from tangrad.core import Device
+    from tangrad.core import Device, Sharding
 
 
 new_array = object.__new__
@@ -33,7 +33,8 @@ class NumpyArray(Array):
         ndarray: the contents. It may share memory with other arrays, and is never written to.
     """
 
-    __slots__ = ("ndarray",)
+    __slots__ = ("_stated", "ndarray")
+    _stated: Sharding
     ndarray: np.ndarray
     backend: Any = None  # set by backend.py, which makes the one backend object
 
@@ -41,6 +42,20 @@ class NumpyArray(Array):
         if name == "ndarray":
             raise AttributeError(deleted_message(self))
         return self._member(name)
+
+    @property
+    def stated_sharding(self) -> Any:
+        """The `Sharding` over one device by which it was put there, if any."""
+        try:
+            return _read_stated(self)  # past `__getattr__`, which asks for more than slots
+        except AttributeError:
+            return None
+
+    def stating(self, sharding: Sharding) -> NumpyArray:
+        """The same array, which has a sharding over its one device."""
+        made = placed(self.aval, self.buffer(), sharding.device_order[0], True)
+        made._stated = sharding
+        return made
 
     def buffer(self) -> np.ndarray:
         """The contents, on whichever device they are. Raises RuntimeError for a deleted array."""
@@ -68,7 +83,7 @@ class NumpyArray(Array):
             _read_only(contents)
         return contents
 
-    # --- where it is -----------------------------------------------------------------------------------------------
+    # --- where it is ---
 
     @property
     def device(self) -> Device:
@@ -116,7 +131,7 @@ class NumpyArray(Array):
         """The address of its first element."""
         return int(self.buffer().ctypes.data)
 
-    # --- deletion --------------------------------------------------------------------------------------------------
+    # --- deletion ---
 
     def delete(self) -> None:
         """Give up the contents. Using the array afterwards is an error."""
@@ -127,7 +142,7 @@ class NumpyArray(Array):
         """Whether it was deleted, or donated to a computation."""
         return not hasattr(self, "ndarray")
 
-    # --- exchange --------------------------------------------------------------------------------------------------
+    # --- exchange ---
 
     def __dlpack__(
         self, *, stream: object = None, max_version: object = None, dl_device: object = None, copy: bool | None = None
@@ -150,6 +165,9 @@ class NumpyArray(Array):
 
     def __deepcopy__(self, _: object) -> NumpyArray:
         return self.backend.put(self.buffer(), self.aval)
+
+
+_read_stated = NumpyArray.__dict__["_stated"].__get__
 
 
 def _read_only(contents: np.ndarray) -> np.ndarray:

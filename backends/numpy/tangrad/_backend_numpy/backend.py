@@ -60,7 +60,7 @@ class NumpyBackend(Backend):
         self._lock = free_after_fork(threading.RLock())
         self._functions = JaxprCache()
 
-    # --- devices ---------------------------------------------------------------------------------------------------
+    # --- devices ---
 
     def devices(self, platform: str | None = None) -> tuple[NumpyDevice, ...]:
         """The devices: one, or as many as the setting `num_cpu_devices` had when they were first asked for.
@@ -90,7 +90,7 @@ class NumpyBackend(Backend):
         device = chosen_device()
         return device if type(device) is NumpyDevice else self.devices()[0]
 
-    # --- arrays ----------------------------------------------------------------------------------------------------
+    # --- arrays ---
 
     def put(self, value: np.ndarray, aval: ShapedArray, device: object = None) -> NumpyArray:
         """An array with the contents of a NumPy array, converted to the aval's dtype; committed, if a device is given.
@@ -114,7 +114,10 @@ class NumpyBackend(Backend):
     def _placed(self, contents: np.ndarray, aval: ShapedArray, device: object) -> NumpyArray:
         if device is None and thread.default_device is None:
             return wrap(aval, contents)
-        if device is None or device is chosen_device():
+        if device is None:
+            over = _sharded().default_sharding()
+            device = None if over is None else _sharded().whole(over, aval.ndim)
+        if device is None or (device is chosen_device() and not isinstance(device, Sharding)):
             return placed(aval.plain, contents, self.default_device(), False)
         if isinstance(device, Sharding):
             return _sharded().shard(contents, device.type_of(aval), device)
@@ -181,7 +184,7 @@ class NumpyBackend(Backend):
             contents = contents.copy()
         return self._placed(contents, ShapedArray(contents.shape, contents.dtype), device)
 
-    # --- computing -------------------------------------------------------------------------------------------------
+    # --- computing ---
 
     def apply(self, primitive: Primitive, args: Values, params: Params) -> Array | None:
         """Apply a primitive to arrays and literals now."""

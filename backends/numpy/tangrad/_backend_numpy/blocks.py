@@ -3,12 +3,7 @@
 Chains of elementwise steps, with reductions of rows and sums of columns among them: what is between them does not go
 through memory; single ones where an operand is in another order than the result.
 
-Chains of six additions and multiplications (float32) gain nothing in one thread at 1 M elements, where all arrays fit
-the last level of cache, a sixth at 4 M, and 3.3 × at 16 M. Blocks of fewer than 32,768 elements pay for the calls; with
-several threads, which wait for each other's calls, for fewer than 65,536.
-
-`x + x.T` (float32) takes 70 ms for 3,000 rows and columns, 27 in tiles of 256 by 256: along the columns of what is
-transposed each element is in another page of memory. What fits the nearer caches gains nothing.
+When that is worth it was measured: docs/speed.md, Threads of the NumPy backend.
 """
 
 from __future__ import annotations
@@ -19,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tangrad._backend_numpy import threads
-from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Function, Method, Reduction, Ufunc
+from tangrad._backend_numpy import threads, totals
+from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Function, Method, Ufunc
 from tangrad._backend_numpy.program import Program, Shape, Step, Stored
-from tangrad._backend_numpy.totals import CHAIN, sum_in_parts
+from tangrad._backend_numpy.totals import CHAIN, reduced_axes, reduced_by, sum_in_parts
 
 LARGE = 1 << 16  # elements from which on blocks are thought of
 WORK = 3 << 18  # elements that all steps go through together, from which on blocks are worth it
@@ -106,7 +101,7 @@ class BlockLoop(Function):
             return (self.rows, 1)
         return (self.rows,) if self.split == len(self.shape) else (self.rows, self.columns)
 
-    # --- text ------------------------------------------------------------------------------------------------------
+    # --- text ---
 
     def emit(self, source: Any, comment: str) -> None:
         """Append the loop to the text of a program."""
@@ -176,7 +171,7 @@ class _LoopWriter:
 
     def _write(self, place: int, inner: Step) -> None:
         (result,) = inner.outputs
-        kind, reduced = self.loop.kinds[result], _reduced(inner)
+        kind, reduced = self.loop.kinds[result], reduced_by(inner)
         operands = [self._operand(stored, kind is ROW and reduced is None) for stored in inner.inputs]
         if kind is COLUMNS and reduced is not None:
             out = self._write_columns(result, reduced[0], operands[0])
@@ -189,16 +184,23 @@ class _LoopWriter:
             if reduced is None:
                 self.body += inner.function.text_into(out, operands, self.bind)
             else:
-                self._write_row_reduction(out, reduced, operands[0], inner.inputs[0] in self._made)
+                self._write_row_reduction(out, reduced, operands, inner.inputs[0])
             self._made[result] = out
         for stored in dict.fromkeys(inner.inputs):
             name = self._made.get(stored)
             if name in self._temporary and name != out and self._last[stored] == place:
                 self._free.setdefault((self.loop.kinds[stored], stored.dtype), []).append(name)
 
-    def _write_row_reduction(self, out: str, reduced: tuple[np.ufunc, bool], operand: str, is_made: bool) -> None:
-        ufunc, in_parts = reduced
-        if in_parts and not is_made:  # which may be in any order
+    def _write_row_reduction(
+        self, out: str, reduced: tuple[np.ufunc, bool], operands: Sequence[str], of: Stored
+    ) -> None:
+        (ufunc, in_parts), operand = reduced, operands[0]
+        if len(operands) > 1:
+            self.body.append(f"{self.bind(totals.row_products, 'row_products')}({', '.join(operands)}, {out})")
+        elif ufunc is np.add and totals.is_of_blas(of.dtype, self.loop.columns):
+            ones = self.bind(np.ones(self.loop.columns, of.dtype), "ones")
+            self.body.append(f"{self.bind(totals.row_sums, 'row_sums')}({operand}, {ones}, {out})")
+        elif in_parts and of not in self._made:  # which may be in any order
             total = f"{self.bind(sum_in_parts, 'sum_in_parts')}({operand}, (1,), {operand}.dtype)"
             self.body.append(f"{out}[:, 0] = {total}")
         else:
@@ -237,7 +239,7 @@ class _LoopWriter:
 
     def _dead_operand(self, place: int, inner: Step, kind: str) -> str | None:
         (result,) = inner.outputs
-        for stored in inner.inputs if _reduced(inner) is None else ():
+        for stored in inner.inputs if reduced_by(inner) is None else ():
             name = self._made.get(stored)
             if (
                 name in self._temporary
@@ -255,7 +257,8 @@ class _LoopWriter:
             return waiting.pop()
         whole, name = self.source.fresh_name("t"), self.source.fresh_name("t")
         height = min(self.loop.height, self.loop.rows)
-        self.memory.append(f"{whole} = {self._empty((height, *seen[1:]), dtype)}")
+        empty = self.bind(totals.empty_block, "empty_block")
+        self.memory.append(f"{whole} = {empty}({(height, *seen[1:])!r}, {self.bind(dtype, dtype.name)})")
         # The last block may be lower.
         lower = f"[:{self.loop.rows} - i]" if self.loop.rows % height else ""
         self.body.append(f"{name} = {whole}{lower}")
@@ -331,7 +334,7 @@ def find_tiles(program: Program) -> None:
                     step.function = Tiles(function.ufunc, result.shape, result.dtype, axis)
 
 
-# --- which steps ---------------------------------------------------------------------------------------------------
+# --- which steps ---
 
 
 def find_blocks(program: Program) -> None:
@@ -361,19 +364,6 @@ def _is_turned(step: Step, turned: set[Stored]) -> bool:
     if function.nature is not ELEMENTWISE and function.nature is not VIEW:
         return False
     return any([stored in turned and stored.size > 1 for stored in step.inputs])
-
-
-def _reduced(step: Step) -> tuple[np.ufunc, bool] | None:
-    """The ufunc by which a step reduces over some axes, and whether long sums are made of shorter ones."""
-    if isinstance(step.function, Reduction):
-        return step.function.ufunc, False
-    return (np.add, True) if type(key := step.function.key) is tuple and key[0] == "summed" else None
-
-
-def _reduced_axes(step: Step) -> tuple[int, ...]:
-    function, rank = step.function, len(step.inputs[0].shape)
-    axes: Any = function.axes if isinstance(function, Reduction) else function.key[1]
-    return tuple(range(rank)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
 
 
 class _Group:
@@ -406,7 +396,7 @@ class _Group:
             kind = ROW if function.name == "reshape" and self.kinds.get(step.inputs[0]) is ROW else None
             if kind is not None:
                 self.roots[result] = self.roots.get(step.inputs[0], step.inputs[0])
-        elif _reduced(step) is not None:
+        elif reduced_by(step) is not None:
             kind, splits = self._of_reduction(step)
         elif function.nature is ELEMENTWISE and function.writes_into and not isinstance(function, Tiles):
             if self.kinds and result.shape != self.shape:
@@ -426,17 +416,17 @@ class _Group:
         return True
 
     def _of_reduction(self, step: Step) -> tuple[str | None, list[int]]:
-        (x,) = step.inputs
-        rank, axes = len(x.shape), _reduced_axes(step)
+        x, axes = step.inputs[0], reduced_axes(step)
+        rank = len(x.shape)
         if x.size < LARGE or not 0 < len(axes) < rank or (self.kinds and x.shape != self.shape):
             return None, []
         possible = self.splits if self.kinds else list(range(1, rank))
-        if self.kinds.get(x, WHOLE) is not WHOLE:
+        if any([self.kinds.get(stored, WHOLE) is not WHOLE for stored in step.inputs]):
             return None, []
         if axes == tuple(range(rank - len(axes), rank)):
             return ROW, [split for split in possible if split == rank - len(axes)]
         if axes == tuple(range(len(axes))):
-            exact = step.inputs[0].dtype.kind in "biu" or _reduced(step) == (np.add, True)
+            exact = step.inputs[0].dtype.kind in "biu" or reduced_by(step) == (np.add, True)
             return (COLUMNS if exact else None), [split for split in possible if split == len(axes)]
         return None, []
 

@@ -17,7 +17,7 @@ from tangrad._backend_numpy.functions import VIEW
 from tangrad._backend_numpy.lowering import lower_primitive
 from tangrad._backend_numpy.program import Program
 from tangrad._backend_numpy.quiet import quiet, run_quietly
-from tangrad._backend_numpy.sharded import common_place
+from tangrad._backend_numpy.sharded import common_place, default_sharding
 from tangrad._backend_numpy.source import program_function, text_function
 from tangrad.core import Literal, Primitive, ShapedArray, checked_operands
 from tangrad.core.backends import carried_program, evaluate, forget_direct_calls
@@ -66,7 +66,7 @@ def apply(primitive: Primitive, args: Values, params: Params) -> NumpyArray | tu
     operands = checked_operands(NumpyArray.backend, args)
     function, out = kernel_for(primitive, tuple([operand.aval for operand in operands]), params)
     contents = [operand.ndarray if type(operand) is Literal else operand.buffer() for operand in operands]
-    place = common_place(primitive.name, operands)
+    place = common_place(primitive.name, operands, default_sharding())
     results: Any = run_quietly(function, *contents)
     if isinstance(out, tuple):
         return tuple([place.wrap(aval, result) for aval, result in zip(out, results)])

@@ -13,11 +13,11 @@ from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH
 from tangrad._backend_numpy.lowering import lower_jaxpr
 from tangrad._backend_numpy.program import Program
 from tangrad._backend_numpy.quiet import is_reentrant, quiet, run_quietly
-from tangrad._backend_numpy.sharded import Place, ProgramLayout, common_place
-from tangrad._backend_numpy.simplify import simplify
+from tangrad._backend_numpy.sharded import Place, ProgramLayout, common_place, default_sharding
+from tangrad._backend_numpy.simplify import arrange, simplify
 from tangrad._backend_numpy.size_text import plan_of
 from tangrad._backend_numpy.source import Source, function_from, text_function
-from tangrad.core import Array, ClosedJaxpr, Executable, ShapedArray, checked_operands, thread
+from tangrad.core import Array, ClosedJaxpr, Executable, ShapedArray, Sharding, checked_operands, thread
 from tangrad.core.arguments import first_symbolic
 from tangrad.core.backends import CompileOptions
 
@@ -128,6 +128,7 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Program:
     simplify(program)
     program.rewrite()
     if program.plan is None:
+        arrange(program)
         find_tiles(program)
         find_blocks(program)
     return program
@@ -196,6 +197,7 @@ class NumpyExecutable(Executable):
         "_layout",
         "_name",
         "_out_avals",
+        "_over",
         "_owned",
         "_plan",
         "_source",
@@ -203,7 +205,7 @@ class NumpyExecutable(Executable):
     )
     execute: Callable[[Sequence[Any]], list[Any]]  # type: ignore[assignment]
 
-    def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
+    def __init__(self, closed: ClosedJaxpr, options: CompileOptions, over: Sharding | None = None) -> None:
         refuse_compiler_options(options.extra)
         program = build(closed, options.donated)
         self._name = options.name
@@ -218,7 +220,9 @@ class NumpyExecutable(Executable):
         several = len(NumpyArray.backend.devices()) > 1
         layout = ProgramLayout(closed, options) if several else None
         self._layout = layout if layout is not None and layout.is_stated else None
-        if self._plan is not None or self._layout is not None or (several and options.device is not None):
+        self._over = over or default_sharding() if several and options.device is None else None
+        placed = self._layout is not None or self._over is not None or (several and options.device is not None)
+        if self._plan is not None or placed:
             self.execute = self._execute_slowly
         else:
             self.execute = entry_function(
@@ -230,7 +234,7 @@ class NumpyExecutable(Executable):
                 self._owned,
             )
 
-    # --- running ---------------------------------------------------------------------------------------------------
+    # --- running ---
 
     def _execute_slowly(self, arrays: Sequence[Array]) -> list[NumpyArray]:
         """With several devices or symbolic sizes, or arguments that are not what they should be."""
@@ -239,7 +243,9 @@ class NumpyExecutable(Executable):
         layout = self._layout if self._device is None else None
         if layout is not None:
             layout.check(operands)
-        place = common_place(f"program {self._name!r}", operands) if layout is None and self._device is None else None
+        place = None
+        if layout is None and self._device is None:
+            place = common_place(f"program {self._name!r}", operands, self._over)
         buffers = [operand.buffer() if isinstance(operand, NumpyArray) else operand.ndarray for operand in operands]
         for position in self._donated:
             if isinstance(arrays[position], NumpyArray):
@@ -274,12 +280,12 @@ class NumpyExecutable(Executable):
         sizes = self._plan.sizes([operand.aval.shape for operand in operands])
         return tuple([first_symbolic(self._in_avals).filled_in(aval, sizes) for aval in self._out_avals])
 
-    # --- what users may ask ----------------------------------------------------------------------------------------
+    # --- what users may ask ---
 
     def places(self) -> tuple[list[Any], list[Any]]:
         if self._layout is not None and self._device is None:
             return self._layout.places(self._in_avals, self._out_avals)
-        device = self._device or NumpyArray.backend.default_device()
+        device = self._device or self._over or NumpyArray.backend.default_device()
         return [device] * len(self._in_avals), [device] * len(self._out_avals)
 
     def as_text(self) -> str:
@@ -353,11 +359,12 @@ class MemoryAnalysis:
 class Lowered:
     """A program as text, not yet made a function."""
 
-    __slots__ = ("_closed", "_options", "_source")
+    __slots__ = ("_closed", "_options", "_over", "_source")
 
     def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
         self._closed = closed
         self._options = options
+        self._over = default_sharding()
         self._source: Source | None = None
 
     def as_text(self, dialect: str = "python", *, debug_info: bool = False) -> str:
@@ -386,4 +393,4 @@ class Lowered:
     def compile(self, extra: Mapping[str, object] | None = None) -> NumpyExecutable:
         """Make it a function. Raises ValueError for compiler options: there is no compiler."""
         refuse_compiler_options(extra)
-        return NumpyExecutable(self._closed, self._options)
+        return NumpyExecutable(self._closed, self._options, self._over)

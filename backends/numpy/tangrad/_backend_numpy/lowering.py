@@ -88,7 +88,7 @@ class Lowering:
             return partial(self.ufunc, found)
         raise AttributeError(f"a lowering context has no method {name!r}, and NumPy no ufunc of that name")
 
-    # --- values ----------------------------------------------------------------------------------------------------
+    # --- values ---
 
     def constant(self, value: object, dtype: np.dtype | None = None) -> Value:
         """A constant: a NumPy array, or a number of dtype `dtype`."""
@@ -105,13 +105,17 @@ class Lowering:
             return operand
         return self.constant(operand, None if isinstance(operand, (np.ndarray, np.generic)) else dtype)
 
-    # --- elementwise -----------------------------------------------------------------------------------------------
+    # --- elementwise ---
 
     def ufunc(self, function: np.ufunc, *operands: Value) -> Value:
         """A ufunc of values and numbers. Where it has no loop for the dtype the result is computed in a wider one."""
         if function.signature is not None:
             return self.matmul(*operands) if function is np.matmul else self.call(function, *operands)
         values = self._values(operands)
+        if function is np.multiply:
+            for one, other in (values, values[::-1]):
+                if _is_one(one.constant) and one.dtype == other.dtype:
+                    return Value(other.stored, broadcast_shapes([one.shape, other.shape]))
         found = tuple([value.dtype for value in values])
         dtype = ufunc_result_dtype(function, found)
         if dtype is None:
@@ -176,7 +180,7 @@ class Lowering:
         dtype = dtypes.to_floating_dtype(x.dtype)
         return Value(self.program.append(Part(name), (x.stored,), x.stored.shape, dtype), x.shape)
 
-    # --- shapes ----------------------------------------------------------------------------------------------------
+    # --- shapes ---
 
     def reshape(self, x: Value, shape: Shape) -> Value:
         """The same elements in another shape."""
@@ -234,7 +238,7 @@ class Lowering:
             index = (*index, Ellipsis)
         return Value(self.program.append(Index(index), (self.program.whole(x),), shape, x.dtype), shape)
 
-    # --- whole arrays ----------------------------------------------------------------------------------------------
+    # --- whole arrays ---
 
     def reduce(self, function: np.ufunc, x: Value, axes: Sequence[int], keepdims: bool = False) -> Value:
         """`function.reduce` over `axes`, in the dtype of `x`."""
@@ -283,7 +287,7 @@ class Lowering:
         self.program.append_several(known, inputs, outputs, self.effectful)
         return tuple([Value(stored, stored.shape) for stored in outputs])
 
-    # --- programs within -------------------------------------------------------------------------------------------
+    # --- programs within ---
 
     def inline(self, closed: ClosedJaxpr, *values: Value) -> Any:
         """The steps of a closed jaxpr, here; returns its results."""
@@ -311,6 +315,10 @@ def _padded(x: Value) -> Shape:
     return (1,) * (x.ndim - len(x.stored.shape)) + x.stored.shape
 
 
+def _is_one(constant: np.ndarray | None) -> bool:
+    return constant is not None and constant.size == 1 and constant.dtype.kind in "biuf" and constant.item() == 1
+
+
 def _kind(dtype: np.dtype) -> str:
     for letter, numpy_class in (("f", np.floating), ("i", np.signedinteger), ("u", np.unsignedinteger)):
         if dtypes.issubdtype(dtype, numpy_class):
@@ -318,7 +326,7 @@ def _kind(dtype: np.dtype) -> str:
     return ""
 
 
-# --- the walk ------------------------------------------------------------------------------------------------------
+# --- the walk ---
 
 
 def lower_jaxpr(program: Program, closed: ClosedJaxpr, arguments: Sequence[Value]) -> tuple[Value, ...]:

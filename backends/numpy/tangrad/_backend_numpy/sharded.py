@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tangrad._backend_numpy.array import NumpyArray, PlacedArray, deleted_message, placed
-from tangrad.core import ClosedJaxpr, Device, ShapedArray, Sharding, transfers
+from tangrad.core import ClosedJaxpr, Device, ShapedArray, Sharding, thread, transfers
 from tangrad.core.backends import (
     CompileOptions,
     agreed_devices,
@@ -91,12 +92,17 @@ def shard(contents: np.ndarray, aval: ShapedArray, sharding: Sharding) -> NumpyA
     sharding.check_shape(aval.shape)
     _check_devices(sharding)
     if sharding.num_devices == 1:
-        return placed(aval, contents, sharding.device_order[0], True)
+        return _on_one(placed(aval, contents, sharding.device_order[0], True), sharding)
     layout = sharding.parts(aval.shape)
     made = [_own_part(contents, index) for index in layout.distinct]  # devices that hold the same part share it
     parts = [made[number] for number in layout.numbers]
     shares = _shares_of(sharding)
     return ShardedArray(aval, sharding, parts if shares is None else shares.split(parts))
+
+
+def _on_one(array: NumpyArray, sharding: Sharding) -> NumpyArray:
+    """An array on one device, which keeps a sharding over a mesh of that."""
+    return array.stating(sharding) if sharding.grid else array
 
 
 def _shares_of(sharding: object) -> Any:
@@ -124,7 +130,7 @@ def assembled(aval: ShapedArray, sharding: Sharding, parts: Sequence[NumpyArray]
     aval = sharding.type_of(aval)
     buffers = [part.buffer() for part in parts]
     if sharding.num_devices == 1:
-        return placed(aval, buffers[0], sharding.device_order[0], True)
+        return _on_one(placed(aval, buffers[0], sharding.device_order[0], True), sharding)
     return ShardedArray(aval, sharding, buffers)
 
 
@@ -139,7 +145,7 @@ def parts_of(array: NumpyArray) -> list[NumpyArray]:
     ]
 
 
-# --- placements of results ------------------------------------------------------------------------------------------
+# --- placements of results ---
 
 
 class Place:
@@ -192,10 +198,23 @@ class SeveralDevices(Place):
         return self._model.resharded((1,) * ndim, self.devices)
 
 
-def common_place(what: str, arrays: Sequence[Value]) -> Place:
+def default_sharding() -> Sharding | None:
+    """That of arrays which nothing has placed, while a mesh is in use: `set_mesh` sets it."""
+    chosen = thread.default_device
+    ours = isinstance(chosen, Sharding) and chosen.device_order[0].backend is NumpyArray.backend
+    return chosen if ours else None
+
+
+@lru_cache(256)
+def whole(over: Sharding, ndim: int) -> Sharding:
+    """The sharding of arrays of `ndim` dimensions that each device has whole, written as types have it."""
+    return over.resharded((1,) * ndim, over.device_order)
+
+
+def common_place(what: str, arrays: Sequence[Value], over: Sharding | None = None) -> Place:
     """Where a computation with `arrays` runs, and whether its results are committed to it.
 
-    Raises ValueError where arrays are committed to different devices.
+    `over`: where nothing has placed them. Raises ValueError where arrays are committed to different devices.
     """
     if any([isinstance(array, ShardedArray) for array in arrays]):
         _say_copies(arrays)
@@ -216,6 +235,8 @@ def common_place(what: str, arrays: Sequence[Value]) -> Place:
     if device is not None:
         _say_copies(arrays, device)
         return Place(device, True)
+    if over is not None:
+        return SeveralDevices(over.device_order, over, ())
     for array in arrays:
         if isinstance(array, NumpyArray):
             return Place(array.device, False)
@@ -247,12 +268,12 @@ def _say_copies(arrays: Sequence[Value], device: object = None) -> None:
 class ProgramLayout:
     """How a program is sharded over several devices, where its options or its equations say so."""
 
-    __slots__ = ("_claims", "_inputs", "_name", "_outputs", "_stated", "_within")
+    __slots__ = ("_claims", "_inputs", "_name", "_outputs", "_over", "_stated", "_within")
 
     def __init__(self, closed: ClosedJaxpr, options: CompileOptions) -> None:
         program = program_shardings(closed)
         options = with_shardings_of_types(closed, options)
-        self._name = options.name
+        self._name, self._over = options.name, default_sharding()
         self._inputs = options.in_shardings or (None,) * len(closed.in_avals)
         stated = options.out_shardings or (None,) * len(closed.out_avals)
         self._outputs = [
@@ -308,5 +329,7 @@ class ProgramLayout:
         self._place(arrays)
         _say_copies(arrays)
         for position, (array, stated) in enumerate(zip(arrays, self._inputs, strict=True)):
+            given, over = getattr(array, "user_sharding", None), self._over
+            by_default = over is not None and given == whole(over, array.aval.ndim)  # what is there so may be moved
             if stated is not None:
-                check_argument(self._name, position, array.aval, getattr(array, "user_sharding", None), stated)
+                check_argument(self._name, position, array.aval, None if by_default else given, stated)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from functools import partial
 
 import numpy as np
 
-from tangrad._backend_numpy.blocks import BlockLoop
-from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Function, Method, Ufunc
-from tangrad._backend_numpy.program import Program, Step, Stored
+from tangrad._backend_numpy.blocks import LARGE, BlockLoop
+from tangrad._backend_numpy.functions import ELEMENTWISE, FRESH, VIEW, Function, Method, Opaque, Ufunc
+from tangrad._backend_numpy.program import Program, Shape, Step, Stored
+from tangrad._backend_numpy.totals import is_of_blas, products_of_rows, reduced_axes, reduced_by
 from tangrad.core.arguments import is_symbolic
 
 PRODUCTS = (np.matmul, "dot")  # keys of functions for which the rule of transposition holds
+SHORT = 16  # elements of rows that are spread, and as how many rows at least
+MOST_ROWS = 1 << 14  # for which a constant is repeated
+FEWEST = 4096  # elements from which on sums are made otherwise
 
 
 def simplify(program: Program) -> None:
     """Rewrite the steps of a finished program."""
+    if program.plan is None and any([x.size >= FEWEST for step in program.steps for x in step.inputs]):
+        _simplify_sums(program)
     uses = Counter([stored for step in program.steps for stored in step.inputs])
     uses.update(program.outputs)
     users = {stored: step for step in program.steps for stored in step.inputs}
@@ -38,6 +46,125 @@ def simplify(program: Program) -> None:
             steps.append(step)
     program.steps = steps
     program.drop_dead_steps()
+
+
+def arrange(program: Program) -> None:
+    """Let steps on large arrays read them in another form, once lowerings have rewritten what they want to have."""
+    if any([stored.size >= FEWEST for step in program.steps for stored in step.outputs]):
+        _spread_short_rows(program)
+        _keep_places(program)
+
+
+def _simplify_sums(program: Program) -> None:
+    """Sums of what is negative are negated themselves, and sums of rows of products are made without these."""
+    steps: list[Step] = []
+    for step in program.steps:
+        reduced = reduced_by(step)
+        if reduced is None or reduced[0] is not np.add or len(step.inputs) > 1 or step.inputs[0].dtype.kind != "f":
+            steps.append(step)
+            continue
+        x, (result,) = step.inputs[0], step.outputs
+        maker, is_negative = program.producers.get(x), False
+        while maker is not None and maker.function.key is np.negative:
+            is_negative, (x,) = not is_negative, maker.inputs
+            maker = program.producers.get(x)
+        total = Stored(result.shape, result.dtype) if is_negative else result
+        function, axes = step.function, reduced_axes(step)
+        inputs: tuple[Stored, ...] = (x,)
+        is_last = axes == tuple(range(axes[0], len(x.shape))) and axes[0] > 0
+        if maker is not None and maker.function.key in (np.multiply, np.square) and is_last and x.size >= FEWEST:
+            of_one_shape = all([factor.shape == x.shape for factor in maker.inputs])
+            if of_one_shape and is_of_blas(x.dtype, math.prod(x.shape[axes[0] :])):
+                function = products_of_rows(axes, x.shape, result.shape)
+                inputs = (maker.inputs[0], maker.inputs[-1])
+        if is_negative or function is not step.function:
+            step = program.producers[total] = Step(function, inputs, (total,), primitive=step.primitive)
+        steps.append(step)
+        if is_negative:
+            zero = program.constant(np.zeros((), result.dtype))  # from it, or what cancels would be -0
+            negated = Step(Ufunc(np.subtract), (zero, total), (result,), primitive=step.primitive)
+            steps.append(negated)
+            program.producers[result] = negated
+    program.steps = steps
+    program.drop_dead_steps()
+
+
+def _spread_short_rows(program: Program) -> None:
+    """Let elementwise steps read short rows that are repeated, as in `x - x[:, None]`, as one long row.
+
+    Else NumPy begins anew for each of them, which takes ten times as long.
+    """
+    steps: list[Step] = []
+    spread: dict[object, Stored] = {}
+    for step in program.steps:
+        shape = step.outputs[0].shape if step.function.nature is ELEMENTWISE and not step.several else ()
+        inputs = list(step.inputs)
+        for place, stored in enumerate(inputs if math.prod(shape) >= LARGE else ()):
+            padded = (1,) * (len(shape) - len(stored.shape)) + stored.shape
+            axis = _repeated_axis(padded, shape)
+            if axis is None:
+                inputs[place] = _for_each_row(program, stored, padded, shape)
+                continue
+            whole = (*padded[:axis], *shape[axis:])
+            if (stored, whole) not in spread:
+                sizes = math.prod(padded[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+                made = spread[stored, whole] = Stored(whole, stored.dtype)
+                function = Opaque(partial(_spread, sizes=sizes, shape=whole), FRESH)
+                steps.append(Step(function, (stored,), (made,), primitive=step.primitive))
+            inputs[place] = spread[stored, whole]
+        step.inputs = tuple(inputs)
+        steps.append(step)
+    program.steps = steps
+
+
+def _for_each_row(program: Program, stored: Stored, padded: Shape, shape: Shape) -> Stored:
+    """A constant with one element for many rows, repeated for all of them: what a loop over blocks can read."""
+    last = max([axis for axis, size in enumerate(padded) if size > 1], default=len(shape) - 1)
+    rows = shape[: last + 1]
+    if stored.constant is None or last == len(shape) - 1 or padded[: last + 1] == rows or math.prod(rows) > MOST_ROWS:
+        return stored
+    repeated = np.broadcast_to(stored.constant.reshape(padded), (*rows, *padded[last + 1 :]))
+    return program.constant(np.ascontiguousarray(repeated))
+
+
+def _repeated_axis(padded: Shape, whole: Shape) -> int | None:
+    """The axis along which an array repeats short rows to have a shape; None where it does not."""
+    for axis in reversed(range(len(whole))):
+        if padded[axis] != whole[axis]:
+            row = math.prod(whole[axis + 1 :])
+            return axis if padded[axis] == 1 and 1 < row <= SHORT <= whole[axis] else None
+    return None
+
+
+def _spread(x: np.ndarray, sizes: tuple[int, int, int], shape: Shape) -> np.ndarray:
+    out = np.empty(shape, x.dtype)
+    rows, count = out.reshape(sizes), 1
+    rows[:, 0] = x.reshape(sizes[0], sizes[2])
+    while count < sizes[1]:  # what is there already, twice as much each time
+        rows[:, count : 2 * count] = rows[:, : min(count, sizes[1] - count)]
+        count *= 2
+    return out
+
+
+def _keep_places(program: Program) -> None:
+    """Of places that may be negative, and count from the end then, most often none is: that is found out first."""
+    for step in program.steps:
+        if step.several or step.function.key != ("choose", step.outputs[0].dtype):
+            continue
+        mask, ended, places = step.inputs
+        first, second = program.producers.get(mask), program.producers.get(ended)
+        if first is None or second is None or first.function.key is not np.less or second.function.key is not np.add:
+            continue
+        (compared, zero), (moved, size) = first.inputs, second.inputs
+        is_zero = zero.constant is not None and not zero.constant.any()
+        of_one_shape = places.shape == step.outputs[0].shape  # zeros, or what is added, may be of more dimensions
+        if places is compared is moved and is_zero and of_one_shape and places.dtype.kind == "i":
+            step.function, step.inputs = Opaque(_from_the_start, VIEW), (places, size)
+    program.drop_dead_steps()
+
+
+def _from_the_start(places: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return places if places.min() >= 0 else np.where(places < 0, places + size, places)
 
 
 def _is_product(step: Step) -> bool:

@@ -60,7 +60,7 @@ def share(work: Callable[[Iterable[int]], object], parts: range) -> None:
 
     Raises what `work` raised, in several threads what was raised for the first part; others may not be computed then.
     """
-    helpers = min(count(), len(parts)) - 1
+    helpers = min(count(), len(parts)) - 1 if len(parts) > 1 else 0
     if helpers < 1:
         work(parts)
         return

@@ -1,13 +1,15 @@
-"""Factorisations and triangular systems, with NumPy alone, or with functions of LAPACK where SciPy is installed."""
+"""Factorisations and triangular systems, with NumPy alone, or with functions of LAPACK where they are found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
+
+from tangrad._backend_numpy import threads
 
 # --- QR, and what is made of reflections ---
 # Without SciPy, column pivoting is Businger and Golub's (Golub and Van Loan, Matrix Computations, 5.4.2).
@@ -17,11 +19,8 @@ import numpy as np
 # 3.4), over all matrices of a batch at once.
 
 # --- Cholesky and triangular systems ---
-# Factorisations and triangular systems, with NumPy alone; large systems by LAPACK's own solver where SciPy is.
-# Of solvers, NumPy has LAPACK's for general systems only. Of an upper triangular matrix it is the back substitution
-# that is wanted: the matrix is its own factor, and no rows are exchanged. So every system is turned into an upper
-# triangular one with the matrix on the left, by transposing, and by reversing rows and columns; blocks on the diagonal
-# are solved, all else is matrix products.
+# Without LAPACK's own, every system is turned into an upper triangular one with the matrix on the left, which is its
+# own factor; blocks on the diagonal are solved, all else is matrix products.
 
 Array = np.ndarray
 Outs = TypeVar("Outs", bound=Sequence[np.ndarray])
@@ -50,8 +49,9 @@ def triangular_solve(
 
 
 def _by_lapack(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array | None:
-    """The X with a X = b; None where SciPy is not installed, or there is a zero on a diagonal."""
-    solve = lapack_function("trtrs", a.dtype)
+    """The X with a X = b; None where LAPACK is not found, or there is a zero on a diagonal."""
+    own = own_lapack("trtrs", a.dtype)
+    solve = lapack_function("trtrs", a.dtype) if own is None else partial(_trtrs, own)
     if solve is None:
         return None
     size = a.shape[-1]
@@ -66,6 +66,13 @@ def _by_lapack(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array | 
             return None
         out[...] = found
     return x
+
+
+def _trtrs(routine: Any, a: Array, b: Array, lower: bool, trans: int, unitdiag: bool) -> tuple[Array, int]:
+    """As SciPy has it."""
+    x, size = np.array(b, order="F"), len(a)
+    kind = b"UL"[lower : lower + 1], b"NT"[trans : trans + 1], b"NU"[unitdiag : unitdiag + 1]
+    return x, _run(routine, *kind, size, b.shape[1], np.asfortranarray(a), size, x, size)
 
 
 def _solve_upper(a: Array, b: Array, unit_diagonal: bool) -> Array:
@@ -128,15 +135,19 @@ def cholesky(a: Array) -> Array:
 
 
 def _cholesky_by_lapack(a: Array) -> Array | None:
-    """The lower factors; None where SciPy is not installed, or a matrix has none.
+    """The lower factors; None where LAPACK is not found, or a matrix has none.
 
     In the matrices' precision, as all that solves with the factors: for float32 NumPy takes float64, and longer.
     """
+    size, own = a.shape[-1], own_lapack("potrf", a.dtype)
+    if own is not None:  # the lower half of rows is the upper one of columns
+        factors = a.copy()
+        failures = [_run(own, b"U", size, matrix, size) for matrix in factors.reshape(-1, size, size)]
+        return None if any(failures) else np.tril(factors)
     potrf = lapack_function("potrf", a.dtype)
     if potrf is None:
         return None
     factors = np.empty(a.shape, a.dtype)
-    size = a.shape[-1]
     for matrix, out in zip(a.reshape(-1, size, size), factors.reshape(-1, size, size)):
         # LAPACK reads columns: of rows it sees the transpose, whose upper factor is the transpose of the lower one.
         factor, failed = potrf(matrix.T, lower=False, clean=True)
@@ -179,6 +190,35 @@ def lapack_function(name: str, dtype: np.dtype) -> Callable[..., Any] | None:
     return getattr(lapack, _PREFIXES[dtype.char] + name)
 
 
+@cache
+def own_lapack(name: str, dtype: np.dtype) -> Any:
+    """A function of the LAPACK that NumPy's wheels contain, with integers of 64 bits; None where NumPy has another."""
+    try:
+        import ctypes  # not with the backend: it takes milliseconds
+
+        from numpy.linalg import _umath_linalg
+
+        library, symbol = ctypes.CDLL(_umath_linalg.__file__), f"{_PREFIXES[dtype.char]}{name}_64_"
+        return getattr(library, f"scipy_{symbol}", None) or getattr(library, symbol)
+    except (ImportError, OSError, AttributeError):
+        return None
+
+
+def _run(routine: Any, *arguments: bytes | int | Array) -> int:
+    """Call what `own_lapack` found; arrays are in the order of columns. Returns `info`."""
+    import ctypes
+
+    integers = np.array([x if type(x) is int else 0 for x in (*arguments, 0)], np.int64)
+    first = integers.ctypes.data
+    given = [
+        x if type(x) is bytes else ctypes.c_void_p(x.ctypes.data if isinstance(x, np.ndarray) else first + 8 * place)
+        for place, x in enumerate((*arguments, 0))
+    ]
+    # The lengths of texts are behind all else.
+    routine(*given, *[ctypes.c_size_t(1) for x in arguments if type(x) is bytes])
+    return int(integers[-1])
+
+
 def each(x: Array, function: Callable[[Array], Outs], shapes: Sequence[tuple[int, ...]]) -> Outs:
     """The results of a function of one matrix for each of a batch; shapes are those of the results for one."""
     batch = x.shape[:-2]
@@ -218,6 +258,8 @@ def _one_or_nan(matrix: Array, function: Callable[[Array], Any]) -> tuple[np.nda
 
 
 BLOCK = 32
+TOGETHER = 1 << 17  # elements of matrices that are factored together
+TINY, FEW = 80, 1 << 10  # elements of a matrix, and of all
 
 
 def lu(x: Array) -> tuple[Array, Array, Array]:
@@ -227,12 +269,41 @@ def lu(x: Array) -> tuple[Array, Array, Array]:
     if x.size == 0:
         pivots = np.zeros((*x.shape[:-2], least), np.int32)
         return x.copy(), pivots, permutation(pivots, rows)
-    getrf = lapack_function("getrf", x.dtype)
-    if getrf is None:
+    # The library's own does not choose NaN as a pivot, and for many small matrices calls take longer.
+    own = own_lapack("getrf", x.dtype) if rows * columns > TINY or x.size < FEW else None
+    getrf = None if own is not None else lapack_function("getrf", x.dtype)
+    if own is not None and np.isfinite(x.sum()):
+        factors, pivots = _factored_by(own, x)
+    elif getrf is None:
         factors, pivots = factored(x)
     else:
         factors, pivots = each(x, lambda matrix: getrf(matrix)[:2], ((rows, columns), (least,)))
     return factors, pivots, permutation(pivots, rows)
+
+
+def _factored_by(routine: Any, x: Array) -> tuple[Array, Array]:
+    from ctypes import c_void_p as address
+
+    rows, columns = x.shape[-2:]
+    work = np.array(x.swapaxes(-1, -2), order="C")
+    count, least = prod(x.shape[:-2]), min(rows, columns)
+    pivots, infos = np.empty((*x.shape[:-2], least), np.int64), np.empty(count, np.int64)
+    sizes = np.array([rows, columns], np.int64)
+    m, matrix, order, info = [array.ctypes.data for array in (sizes, work, pivots, infos)]
+    step = rows * columns * x.itemsize
+
+    def factor(starts: Iterable[int]) -> None:
+        n, lda = address(m + 8), address(m)
+        for start in starts:
+            for at in range(start, min(start + height, count)):
+                place = address(matrix + at * step), lda, address(order + 8 * at * least), address(info + 8 * at)
+                routine(lda, n, *place)
+
+    height = max(TOGETHER // (8 * rows * columns), 1)
+    starts = range(0, count, height)
+    # For large ones the library has threads of its own.
+    factor(starts) if height == 1 else threads.share(factor, starts)
+    return np.ascontiguousarray(work.swapaxes(-1, -2)), (pivots - 1).astype(np.int32)
 
 
 def factored(x: Array) -> tuple[Array, Array]:
@@ -241,6 +312,18 @@ def factored(x: Array) -> tuple[Array, Array]:
     least = min(rows, columns)
     work = x.reshape(-1, rows, columns).copy()
     pivots = np.zeros((len(work), least), np.int32)
+    count = max(TOGETHER // (rows * columns), 1)
+
+    def factor(starts: Iterable[int]) -> None:
+        for start in starts:
+            _factor(work[start : start + count], pivots[start : start + count])
+
+    threads.share(factor, range(0, len(work), count))
+    return work.reshape(x.shape), pivots.reshape(*x.shape[:-2], least)
+
+
+def _factor(work: Array, pivots: Array) -> None:
+    columns, least = work.shape[-1], pivots.shape[-1]
     for start in range(0, least, BLOCK):
         stop = min(start + BLOCK, least)
         _factor_columns(work, pivots, start, stop)
@@ -249,24 +332,27 @@ def factored(x: Array) -> tuple[Array, Array]:
             above = work[:, start:stop, stop:]
             work[:, start:stop, stop:] = triangular_solve(block, above, True, True, False, False, True)
             work[:, stop:, stop:] -= work[:, stop:, start:stop] @ work[:, start:stop, stop:]
-    return work.reshape(x.shape), pivots.reshape(*x.shape[:-2], least)
 
 
 def _factor_columns(work: Array, pivots: Array, start: int, stop: int) -> None:
-    """Some columns, with their rows exchanged in all columns."""
+    """Some columns, with their rows exchanged in all columns.
+
+    What earlier ones of them take from a column and a row comes at once, as products with a vector (Crout's order).
+    """
     every = np.arange(len(work))
     for k in range(start, stop):
+        column = work[:, k:, k]
+        column -= (work[:, k:, start:k] @ work[:, start:k, k, None])[..., 0]
         # NaN counts as the greatest, as any comparison with it would fail.
-        chosen = k + np.argmax(np.nan_to_num(_sizes(work[:, k:, k]), nan=np.inf), axis=-1)
+        chosen = k + np.argmax(_sizes(column), axis=-1)
         pivots[:, k] = chosen
-        moved = work[every, chosen].copy()
+        moved = work[every, chosen]
         work[every, chosen] = work[:, k]
         work[:, k] = moved
+        work[:, k, k + 1 : stop] -= (work[:, k, None, start:k] @ work[:, start:k, k + 1 : stop])[:, 0]
         pivot = work[:, k, k, None]
-        below = work[:, k + 1 :, k]
         # A column of zeros needs no elimination.
-        work[:, k + 1 :, k] = np.where(pivot == 0, below, below / np.where(pivot == 0, 1, pivot))
-        work[:, k + 1 :, k + 1 : stop] -= work[:, k + 1 :, k, None] * work[:, k, None, k + 1 : stop]
+        work[:, k + 1 :, k] /= np.where(pivot == 0, 1, pivot)
 
 
 def _sizes(x: Array) -> Array:
@@ -280,8 +366,9 @@ def permutation(pivots: Array, size: int) -> Array:
     flat = pivots.reshape(count, pivots.shape[-1])
     order = np.tile(np.arange(size, dtype=pivots.dtype), (count, 1))
     every = np.arange(count)
+    rows = np.where((flat >= 0) & (flat < size), flat, np.arange(pivots.shape[-1]))
     for k in range(pivots.shape[-1]):
-        chosen = np.where((flat[:, k] >= 0) & (flat[:, k] < size), flat[:, k], k)
+        chosen = rows[:, k]
         moved = order[every, chosen].copy()
         order[every, chosen] = order[:, k]
         order[:, k] = moved
@@ -404,39 +491,3 @@ def _eigh(x: Array, lower: bool) -> tuple[Array, Array]:
         values = np.where(bad[..., None], nan_like(values.dtype), values)
         vectors = np.where(bad[..., None, None], nan_like(vectors.dtype), vectors)
     return vectors, values
-
-
-def eig(x: Array, left: bool, right: bool) -> tuple[Array, ...]:
-    """The values, the left vectors and the right ones."""
-    return or_nan(x, partial(_eig, left=left, right=right))
-
-
-def _eig(x: Array, left: bool, right: bool) -> tuple[Array, ...]:
-    kind = np.result_type(x.dtype, np.complex64)
-    if x.shape[-1] == 0:
-        return (np.zeros(x.shape[:-1], kind), *[np.zeros(x.shape, kind)] * (left + right))
-    if not left and not right:
-        return (np.linalg.eigvals(x).astype(kind, copy=False),)
-    values, vectors = np.linalg.eig(x)
-    outs = [values.astype(kind, copy=False)]
-    if left:
-        outs.append(_left(x, outs[0]))
-    return (*outs, vectors.astype(kind, copy=False)) if right else tuple(outs)
-
-
-def _left(x: Array, values: Array) -> Array:
-    """The eigenvectors of the adjoint, in the order of the values: each takes the nearest one that is left.
-
-    NumPy does not return the left vectors that LAPACK computes.
-    """
-    size = x.shape[-1]
-    found, vectors = np.linalg.eig(x.conj().swapaxes(-1, -2))
-    gaps = np.abs(values[..., :, None] - found.conj()[..., None, :]).reshape(-1, size, size)
-    vectors = vectors.reshape(-1, size, size)
-    out = np.empty(vectors.shape, values.dtype)
-    for matrix, (distances, candidates) in enumerate(zip(gaps, vectors)):
-        for k in range(size):
-            nearest = int(np.argmin(distances[k]))
-            out[matrix, :, k] = candidates[:, nearest]
-            distances[:, nearest] = np.inf
-    return out.reshape(x.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,8 +85,6 @@ def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array, *, perturbed: bo
 # Without SciPy: the QR algorithm on the Hessenberg form. Complex matrices by single shifts of Wilkinson's and
 # rotations; real ones by Francis's double shift, and blocks of two rows with real eigenvalues are split (Golub and Van
 # Loan, Matrix Computations, 7.5).
-
-# --- Systems of equations: general ones by NumPy's solver, tridiagonal ones by elimination with rows exchanged ---
 
 # --- Hessenberg and tridiagonal forms, by reflections, and the Schur form ---
 
@@ -295,3 +294,39 @@ def _split(t: Array, z: Array, k: int) -> None:
         angle = np.arctan2(d - a, b + c) / 2
         cosine, sine = np.cos(angle), np.sin(angle)
         _rotate(t, z, k, np.array([[cosine, -sine], [sine, cosine]], t.dtype))
+
+
+def eig(x: Array, left: bool, right: bool) -> tuple[Array, ...]:
+    """The values, the left vectors and the right ones."""
+    return factorisations.or_nan(x, partial(_eig, left=left, right=right))
+
+
+def _eig(x: Array, left: bool, right: bool) -> tuple[Array, ...]:
+    kind = np.result_type(x.dtype, np.complex64)
+    if x.shape[-1] == 0:
+        return (np.zeros(x.shape[:-1], kind), *[np.zeros(x.shape, kind)] * (left + right))
+    if not left and not right:
+        return (np.linalg.eigvals(x).astype(kind, copy=False),)
+    values, vectors = np.linalg.eig(x)
+    outs = [values.astype(kind, copy=False)]
+    if left:
+        outs.append(_left(x, outs[0]))
+    return (*outs, vectors.astype(kind, copy=False)) if right else tuple(outs)
+
+
+def _left(x: Array, values: Array) -> Array:
+    """The eigenvectors of the adjoint, in the order of the values: each takes the nearest one that is left.
+
+    NumPy does not return the left vectors that LAPACK computes.
+    """
+    size = x.shape[-1]
+    found, vectors = np.linalg.eig(x.conj().swapaxes(-1, -2))
+    gaps = np.abs(values[..., :, None] - found.conj()[..., None, :]).reshape(-1, size, size)
+    vectors = vectors.reshape(-1, size, size)
+    out = np.empty(vectors.shape, values.dtype)
+    for matrix, (distances, candidates) in enumerate(zip(gaps, vectors)):
+        for k in range(size):
+            nearest = int(np.argmin(distances[k]))
+            out[matrix, :, k] = candidates[:, nearest]
+            distances[:, nearest] = np.inf
+    return out.reshape(x.shape)

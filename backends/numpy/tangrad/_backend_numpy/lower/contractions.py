@@ -56,8 +56,11 @@ def _dot_general(
     precision: object,
     preferred_element_type: np.dtype | None,
 ) -> Value:
-    lhs, rhs, result = _operands(ctx, lhs, rhs, precision)
+    result = ctx.out_aval.dtype
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    # Narrow integers are widened by what sums their products.
+    if not lhs_contract or not _is_narrow(lhs.dtype, rhs.dtype, result) or is_algorithm(precision):
+        lhs, rhs, result = _operands(ctx, lhs, rhs, precision)
     shape = ctx.out_aval.shape
     lhs_free, rhs_free = free_axes(lhs.ndim, lhs_contract, lhs_batch), free_axes(rhs.ndim, rhs_contract, rhs_batch)
     if not lhs_contract:
@@ -66,11 +69,11 @@ def _dot_general(
         pairs = sorted(zip(lhs_contract, rhs_contract))
         left = _matrix(ctx, lhs, lhs_batch, lhs_free, [i for i, _ in pairs])
         right = _matrix(ctx, rhs, rhs_batch, [j for _, j in pairs], rhs_free)
-        product = ctx.reshape(_product(ctx, left, right), shape)
+        product = ctx.reshape(_product(ctx, left, right, result), shape)
     return ctx.cast(ctx.cast(product, result), ctx.out_aval.dtype)
 
 
-# --- dtypes --------------------------------------------------------------------------------------------------------
+# --- dtypes ---
 
 
 def _operands(ctx: Lowering, lhs: Value, rhs: Value, precision: object) -> tuple[Value, Value, np.dtype]:
@@ -84,6 +87,11 @@ def _operands(ctx: Lowering, lhs: Value, rhs: Value, precision: object) -> tuple
     return ctx.cast(lhs, dtype), ctx.cast(rhs, dtype), result
 
 
+def _is_narrow(lhs: np.dtype, rhs: np.dtype, result: np.dtype) -> bool:
+    """Whether integers are multiplied as they are: those of NumPy's of up to 16 bits, for a result of up to 32."""
+    return lhs == rhs and lhs.kind in "iu" and lhs.itemsize <= 2 and result.kind in "iu" and result.itemsize <= 4
+
+
 def _product_dtype(operands: np.dtype, result: np.dtype) -> np.dtype:
     """The dtype of a product of operands of one dtype: the result's, unless that holds less than the operands'."""
     if dtypes.issubdtype(operands, np.floating) and not dtypes.issubdtype(result, np.complexfloating):
@@ -92,7 +100,7 @@ def _product_dtype(operands: np.dtype, result: np.dtype) -> np.dtype:
     return wide_dtype(result)
 
 
-# --- shapes --------------------------------------------------------------------------------------------------------
+# --- shapes ---
 
 
 def _matrix(ctx: Lowering, x: Value, batch: Sequence[int], rows: Sequence[int], columns: Sequence[int]) -> Value:
@@ -130,7 +138,7 @@ def _outer(
     return ctx.multiply(lhs, rhs)
 
 
-# --- products ------------------------------------------------------------------------------------------------------
+# --- products ---
 
 
 def _dot_of_vectors(
@@ -161,17 +169,19 @@ class _Dot(Function):
 DOT = _Dot()
 
 
-def _product(ctx: Lowering, left: Value, right: Value) -> Value:
-    """The product of vectors, matrices or batches of matrices of one dtype."""
+def _product(ctx: Lowering, left: Value, right: Value, result: np.dtype) -> Value:
+    """The product of vectors, matrices or batches of matrices of one dtype; narrow integers in the result's."""
     shape = (*left.shape[:-1], *right.shape[:-2], *right.shape[-1:]) if right.ndim > 1 else left.shape[:-1]
     if left.ndim > 2:
         shape = (*left.shape[:-1], right.shape[-1])
     out, work = ShapedArray(shape, left.dtype), math.prod(shape) * left.shape[-1]
     if dtypes.issubdtype(left.dtype, np.integer):
         if work >= INTEGER_WORK and left.dtype.itemsize <= 4:
-            multiply = _halves if left.dtype.itemsize == 4 else _as_floats
-            return ctx.call(multiply, left, right, nature=FRESH, like=out)
-        return ctx.matmul(left, right)
+            if left.dtype.itemsize == 4:
+                return ctx.call(_halves, left, right, nature=FRESH, like=out)
+            return ctx.call(partial(_as_floats, result), left, right, nature=FRESH, like=ShapedArray(shape, result))
+        dtype = _product_dtype(left.dtype, result)
+        return ctx.matmul(ctx.cast(left, dtype), ctx.cast(right, dtype))
     batched, large = left.ndim > 2, math.prod(shape) * left.dtype.itemsize >= REUSED
     # A single number is to `dot` the factor of BLAS's axpy, which does nothing for 0: 0 * nan and 0 * inf would be 0.
     if batched and left.shape[-1] >= LONG_SUM and dtypes.issubdtype(left.dtype, np.inexact):
@@ -190,10 +200,15 @@ def _with_near_numbers(x: np.ndarray) -> np.ndarray:
     return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)
 
 
-def _as_floats(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The product of integers of up to 16 bits."""
-    total = sum([_integer_product(x[..., part], _rows(y, part)) for part in _exact_parts(x.shape[-1])])
-    return np.asarray(total).astype(x.dtype)
+def _as_floats(dtype: np.dtype, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The product of integers of up to 16 bits; of those of 8 bits so many at a time that float32 holds their sum."""
+    most = EXACT_SUM if x.itemsize > 1 else 1024 if x.dtype.kind == "i" else 256
+    kinds = (FLOAT64, np.int64) if x.itemsize > 1 else (np.float32, np.int32)
+    total: Any = None
+    for part in _exact_parts(x.shape[-1], most):
+        product = _integer_product(x[..., part], _rows(y, part), *kinds)
+        total = product if total is None else np.add(total, product, out=total if product.ndim else None)
+    return np.asarray(total).astype(dtype)
 
 
 def _halves(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -207,19 +222,19 @@ def _halves(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(total).astype(x.dtype)
 
 
-def _integer_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.matmul(x.astype(FLOAT64), y.astype(FLOAT64)).astype(np.int64)
+def _integer_product(x: np.ndarray, y: np.ndarray, floats: Any = FLOAT64, integers: Any = np.int64) -> np.ndarray:
+    return np.asarray(np.matmul(x.astype(floats), y.astype(floats))).astype(integers)
 
 
-def _exact_parts(size: int) -> list[slice]:
-    return [slice(start, start + EXACT_SUM) for start in range(0, size, EXACT_SUM)]
+def _exact_parts(size: int, most: int = EXACT_SUM) -> list[slice]:
+    return [slice(start, start + most) for start in range(0, size, most)]
 
 
 def _rows(y: np.ndarray, part: slice) -> np.ndarray:
     return y[part] if y.ndim == 1 else y[..., part, :]
 
 
-# --- ragged --------------------------------------------------------------------------------------------------------
+# --- ragged ---
 
 
 @composed(lower, ragged_dot_general_p)

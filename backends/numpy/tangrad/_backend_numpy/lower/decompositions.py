@@ -94,7 +94,7 @@ def _eigh(ctx: Lowering, *, lower: bool) -> Callable[..., tuple[np.ndarray, ...]
 def _eig(
     ctx: Lowering, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool
 ) -> Callable[..., tuple[np.ndarray, ...]]:
-    return partial(factorisations.eig, left=compute_left_eigenvectors, right=compute_right_eigenvectors)
+    return partial(forms.eig, left=compute_left_eigenvectors, right=compute_right_eigenvectors)
 
 
 @kernel(lower, p.schur_p, nature=FRESH)
@@ -112,7 +112,7 @@ def _tridiagonal(ctx: Lowering, *, lower: bool) -> partial[tuple[np.ndarray, np.
     return partial(forms.tridiagonal, lower=lower)
 
 
-# --- systems: a family of its own ----------------------------------------------------------------------------------
+# --- systems: a family of its own ---
 
 
 @kernel(lower, p.solve_p, nature=FRESH)

@@ -90,7 +90,7 @@ def _unsigned(dtype: np.dtype) -> np.dtype:
     return dtypes.as_dtype(f"uint{dtypes.bit_width(dtype)}")
 
 
-# --- signs and rounding --------------------------------------------------------------------------------------------
+# --- signs and rounding ---
 
 
 @composed(lower, p.sign_p)
@@ -113,7 +113,7 @@ def _(ctx: Lowering, x: Value, *, rounding_method: p.RoundingMethod) -> Value:
     return ctx.copysign(ctx.add(whole, up), x)
 
 
-# --- functions of one variable -------------------------------------------------------------------------------------
+# --- functions of one variable ---
 
 
 def _exact(name: str, **instead: Callable[[Any], object]) -> kernels.Kernel:
@@ -193,7 +193,7 @@ def _(ctx: Lowering, x: Value, *, y: int) -> Value:
     return ctx.divide(1, result) if y < 0 else result
 
 
-# --- complex parts -------------------------------------------------------------------------------------------------
+# --- complex parts ---
 
 
 @composed(lower, p.real_p)
@@ -214,10 +214,6 @@ def _(ctx: Lowering, x: Value) -> Value:
 
 
 @composed(lower, p.complex_p)
-def _(ctx: Lowering, x: Value, y: Value) -> Value:
-    return _complex(ctx, x, y)
-
-
 def _complex(ctx: Lowering, x: Value, y: Value) -> Value:
     return ctx.call(_joined, x, y, nature="elementwise", like=ctx.out_aval)
 
@@ -230,13 +226,15 @@ def _joined(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return out
 
 
-# --- arithmetic ----------------------------------------------------------------------------------------------------
+# --- arithmetic ---
 
 
 @composed(lower, p.div_p)
 def _(ctx: Lowering, x: Value, y: Value) -> Value:
     if not _is(x.dtype, np.integer):
         return ctx.divide(x, y)
+    if _is_one_above_zero(y):
+        return _quotient(ctx, x, y)
     by_zero = ctx.equal(y, 0)
     if _is(x.dtype, np.unsignedinteger):
         quotient = ctx.floor_divide(x, y)
@@ -250,7 +248,21 @@ def _(ctx: Lowering, x: Value, y: Value) -> Value:
 def _(ctx: Lowering, x: Value, y: Value) -> Value:
     if not _is(x.dtype, np.integer):
         return ctx.fmod(x, y)
+    if _is_one_above_zero(y):
+        return ctx.subtract(x, ctx.multiply(_quotient(ctx, x, y), y))
     return ctx.where(ctx.equal(y, 0), x, _remainder(ctx, x, y))
+
+
+def _is_one_above_zero(y: Value) -> bool:
+    """Which NumPy divides by with vectors."""
+    return y.constant is not None and y.constant.size == 1 and bool(y.constant > 0)
+
+
+def _quotient(ctx: Lowering, x: Value, y: Value) -> Value:
+    """Towards 0: what is below 0 is rounded down when one less than the divisor has been added."""
+    if _is(x.dtype, np.signedinteger):
+        x = ctx.add(x, ctx.bitwise_and(ctx.right_shift(x, dtypes.iinfo(x.dtype).bits - 1), ctx.subtract(y, 1)))
+    return ctx.floor_divide(x, y)
 
 
 def _remainder(ctx: Lowering, x: Value, y: Value) -> Value:
@@ -300,7 +312,7 @@ def _high_half(ctx: Lowering, x: Value, y: Value) -> Value:
     return ctx.bitcast(high, x.dtype)
 
 
-# --- bits ----------------------------------------------------------------------------------------------------------
+# --- bits ---
 
 
 @composed(lower, p.shift_right_arithmetic_p)
@@ -347,7 +359,7 @@ def _(ctx: Lowering, x: Value) -> Value:
     return ctx.subtract(ctx.full((), width, x.dtype), _count_bits(ctx, bits, x.dtype))
 
 
-# --- comparisons in the total order --------------------------------------------------------------------------------
+# --- comparisons in the total order ---
 
 
 def _total_order(function: np.ufunc) -> Callable[[Lowering, Value, Value], Value]:
@@ -371,7 +383,7 @@ composed(lower, p.lt_to_p)(_total_order(np.less))
 composed(lower, p.le_to_p)(_total_order(np.less_equal))
 
 
-# --- conversions ---------------------------------------------------------------------------------------------------
+# --- conversions ---
 
 
 @composed(lower, p.convert_element_type_p)

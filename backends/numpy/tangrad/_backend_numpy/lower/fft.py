@@ -1,8 +1,6 @@
 """How Fourier transforms become NumPy's, in the precision of the operands; large ones SciPy's, where it is installed.
 
-SciPy transforms several numbers at a time, in several threads, and in single precision where NumPy computes in double
-precision and rounds: a quarter of the time in one thread, and the errors that XLA's transforms have. Importing it takes
-0.1 to 0.2 s, so that small transforms do not ask for it.
+SciPy's are several times as fast; importing it takes 0.1 to 0.2 s, so that small transforms do not ask for it.
 """
 
 from __future__ import annotations
@@ -61,7 +59,7 @@ def _function(fft_type: FftType, size: int, lengths: tuple[int, ...]) -> Callabl
     return lambda x: alone(x) if threads.count() == 1 else _in_threads(x, steps)
 
 
-# --- in several threads -------------------------------------------------------------------------------------------
+# --- in several threads ---
 
 Transform = Callable[..., np.ndarray]
 

@@ -72,7 +72,8 @@ class Windows:
         self.count = int(np.prod(self.batch_shape))
         self.limits = np.array([inner[d] - self.sizes[d] for d in self.index_map], np.int64)
         self.unsigned_limits = self.limits.view(np.uint64)
-        self.steps = np.array([math.prod(inner[d + 1 :]) for d in self.index_map], np.int64)
+        self.strides = [math.prod(inner[d + 1 :]) for d in range(len(inner))]
+        self.steps = np.array([self.strides[d] for d in self.index_map], np.int64)
         # A window within the array along every other dimension: the index alone decides.
         self.whole = all(self.sizes[d] == inner[d] for d in range(len(inner)) if d not in self.index_map)
         # Along the batching dimensions, window number i is at a place that the shape decides.
@@ -132,7 +133,7 @@ class Windows:
         return bool((places[MEETING:] == places[:-MEETING]).any())
 
 
-# --- gather --------------------------------------------------------------------------------------------------------
+# --- gather ---
 
 
 @kernel(lower, p.gather_p, nature=FRESH)
@@ -183,7 +184,7 @@ def _gather(
             return gather_along
 
         if axis == 0 and windows.count >= GATHERED_IN_PARTS:
-            return _gather_in_parts(unsigned, out.shape, gather_along)
+            return _gather_in_parts(unsigned, out.shape, operand.shape[0] - 1, None, gather_along)
 
         def gather_within(x: Array, indices: Array) -> Array:
             """All at once where no index is out of bounds: negative ones are, and great numbers as unsigned."""
@@ -198,30 +199,49 @@ def _gather(
         starts, valid = windows.starts(indices)
         return arrange(x[windows.index(starts)], valid)
 
-    return gather
+    whole_places = _UNSIGNED.get(indices.dtype)
+    if windows.kept or whole_places is None or len(windows.index_map) != 1 or windows.count < GATHERED_IN_PARTS:
+        return gather
+    limit, bits = int(windows.limits[0]), 8 * indices.dtype.itemsize - 1
+    if limit >> bits or operand.size > 2 * windows.count:
+        return gather
+    return _gather_in_parts(whole_places, out.shape, limit, windows, gather)
 
 
 def _gather_in_parts(
-    unsigned: np.dtype, shape: tuple[int, ...], otherwise: Callable[[Array, Array], Array]
+    unsigned: np.dtype,
+    shape: tuple[int, ...],
+    limit: int,
+    windows: Windows | None,
+    otherwise: Callable[[Array, Array], Array],
 ) -> Callable[[Array, Array], Array]:
-    """Rows at places that are within the array; the function that takes over where some are not.
+    """Rows at places up to a limit, or single elements, one in each window; the function that takes over beyond it.
 
     In parts, whose places need no array of their own as NumPy's integers, and which several threads take.
     """
+    step, before = 1, None
+    if windows is not None:
+        step = int(windows.steps[0])
+        before = sum([place * windows.strides[d] for d, place in windows.batch_places.items()], np.zeros((), np.intp))
+        before = np.broadcast_to(before, (windows.count,))
 
     def gather(x: Array, indices: Array) -> Array:
         places = indices.view(unsigned).reshape(-1)
-        out = np.empty((len(places), *x.shape[1:]), x.dtype)
+        rows = x if before is None else x.reshape(-1)
+        out = np.empty((len(places), *rows.shape[1:]), x.dtype)
 
         def take(starts: Iterable[int]) -> None:
             positions = np.empty(GATHERED_PART, np.intp)
             for start in starts:
                 part = places[start : start + GATHERED_PART]
-                if np.maximum.reduce(part) >= len(x):
+                if np.maximum.reduce(part) > limit:
                     raise IndexError
                 position = positions[: len(part)]
                 position[...] = part
-                x.take(position, 0, out[start : start + GATHERED_PART], "clip")  # "raise" would copy `out`
+                if before is not None:
+                    position *= step
+                    position += before[start : start + GATHERED_PART]
+                rows.take(position, 0, out[start : start + GATHERED_PART], "clip")  # "raise" would copy `out`
 
         try:
             threads.share(take, range(0, len(places), GATHERED_PART))
@@ -240,7 +260,7 @@ def _one_axis(windows: Windows) -> int | None:
     return axis if axis not in windows.kept and windows.sizes[axis] == 1 else None
 
 
-# --- scatter -------------------------------------------------------------------------------------------------------
+# --- scatter ---
 
 
 def _scatter(primitive: Primitive, function: np.ufunc | None) -> None:
@@ -315,7 +335,7 @@ def _scatter(primitive: Primitive, function: np.ufunc | None) -> None:
     lower.table({primitive: Kernel(emit)})
 
 
-# --- sums and counts ------------------------------------------------------------------------------------------------
+# --- sums and counts ---
 
 
 def _adds_to_vector(operand: ShapedArray, indices: ShapedArray, windows: Windows, mode: object) -> bool:
@@ -337,7 +357,12 @@ def _places(size: int, dtype: np.dtype) -> Callable[[Array], Array]:
     """The function that brings indices into the form that `bincount` takes; what is dropped goes behind the last."""
     unsigned = np.dtype(f"u{dtype.itemsize}")  # as which negative ones are great
     behind = unsigned.type(size)
-    return lambda indices: np.minimum(indices.reshape(-1).view(unsigned), behind).astype(np.intp)
+
+    def places(indices: Array) -> Array:
+        row = indices.reshape(-1).view(unsigned)
+        return (row if row.max() < size else np.minimum(row, behind)).astype(np.intp)
+
+    return places
 
 
 def _counted(size: int, index_dtype: np.dtype) -> Callable[..., np.ndarray]:
@@ -386,18 +411,24 @@ def _added_up(size: int, index_dtype: np.dtype) -> Callable[..., np.ndarray]:
 def _combine_in_rounds(function: np.ufunc, out: Array, places: Array, values: Array) -> None:
     """As `function.at`, in the same order: the first row for each place, then the second one, …
 
-    Within a round no place comes twice, so that whole rows are combined at once.
+    Within a round no place comes twice, so that whole rows are combined at once. Where many meet, extrema, which are
+    exact, are those of the rows for each place.
     """
-    order = places.argsort(kind="stable")
+    order = places.astype(np.uint16 if len(out) <= 1 << 16 else np.intp).argsort(kind="stable")  # of few bits soonest
     ordered = places[order]
     begins = np.ones(len(places), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
     numbers = np.arange(len(places))
     turns = numbers - np.maximum.accumulate(np.where(begins, numbers, 0))
+    if turns.max() >= MOST_ROUNDS and function in (np.maximum, np.minimum):
+        firsts = np.flatnonzero(begins)
+        chosen = ordered[firsts]
+        out[chosen] = function(out.take(chosen, 0), function.reduceat(values.take(order, 0), firsts, 0))
+        return
     for turn in range(min(int(turns.max()) + 1, MOST_ROUNDS)):
         rows = order[turns == turn]
         chosen = places[rows]
-        out[chosen] = function(out[chosen], values[rows])
+        out[chosen] = function(out.take(chosen, 0), values.take(rows, 0))
     rest = order[turns >= MOST_ROUNDS]
     if len(rest):
         function.at(out, places[rest], values[rest])

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 
 # --- The Threefry-2x32 cipher on NumPy arrays: 20 rounds of an addition, a rotation and an exclusive or ---
-# Large arrays go through it in blocks that stay in the cache: each round is five calls of NumPy on a block, 0.1 ns an
-# element and call where the call itself no longer counts. For a few elements the calls are all that counts, 0.4 µs each
-# and 115 of them; so these travel as one long Python integer, with 64 bits for each word of 32, so that neither carries
-# nor rotations reach the neighbour: 45 ns an operation. Splitting a key takes 10 µs instead of 70.
+# Large arrays go through it in blocks that stay in the cache. For a few elements calls are all that counts: these
+# travel as one long Python integer, 64 bits for each word of 32, so that neither carries nor rotations reach others.
 # Source of the constants: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011.
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -57,7 +55,7 @@ def _number(value: int) -> Array:
 _SHIFTS = [[(_number(rotation), _number(32 - rotation)) for rotation in ROTATIONS[group % 2]] for group in range(5)]
 
 
-# --- arrays --------------------------------------------------------------------------------------------------------
+# --- arrays ---
 
 
 def _scalar_schedule(key1: int, key2: int) -> list[tuple[Array, Array]]:
@@ -123,7 +121,7 @@ def draw_many(key1: int, key2: int, size: int, use: Callable[[slice, Array, Arra
     threads.share(draw, range(0, size, BLOCK))
 
 
-# --- a few elements as one integer ---------------------------------------------------------------------------------
+# --- a few elements as one integer ---
 
 
 @lru_cache(FEW + 1)
@@ -264,7 +262,7 @@ def _unwrap(ctx: Lowering, keys: Value) -> Value:
     return keys
 
 
-# --- a single key --------------------------------------------------------------------------------------------------
+# --- a single key ---
 
 
 def _decomposed(ctx: Lowering, *values: Value, **params: object) -> Value:
@@ -334,7 +332,7 @@ def _fold_in(ctx: Lowering, keys: Value, data: Value) -> Value:
     return ctx.call(fold, keys, data, nature=FRESH)
 
 
-# --- floats --------------------------------------------------------------------------------------------------------
+# --- floats ---
 
 SINGLE = np.dtype(np.float32)
 _ONE = np.array(0x3F800000, UINT32)  # 1.0 in float32

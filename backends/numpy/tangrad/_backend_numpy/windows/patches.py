@@ -147,7 +147,7 @@ class Patches:
             return False, True
         return run >= last.rows, False
 
-    # --- the result ------------------------------------------------------------------------------------------------
+    # --- the result ---
 
     @property
     def row_sizes(self) -> tuple[int, ...]:
@@ -172,7 +172,7 @@ class Patches:
         dimensions = self.row_dimension, self.channel_dimension, self.spatial
         return "patches", dimensions, axes, self.groups, self.row_groups
 
-    # --- without a copy --------------------------------------------------------------------------------------------
+    # --- without a copy ---
 
     def plain(self, operations: Any, x: Any) -> Any:
         """The patches of an array that is read as it is: its dimensions reordered."""
@@ -189,7 +189,7 @@ class Patches:
         x = operations.transpose(operations.reshape(x, shape), (split, *order))
         return operations.reshape(x, self.matrix_shape)
 
-    # --- with one --------------------------------------------------------------------------------------------------
+    # --- with one ---
 
     def copying(self, dtype: np.dtype) -> Copying:
         """How the patches of an array are made in memory of their own."""
@@ -325,9 +325,7 @@ class MakePatches(Function):
 
 
 # --- Convolutions the other way round, for those that are gradients of convolutions ---
-# Each element of the input is multiplied by the whole kernel, in one matrix product, and what comes out is added up
-# where it belongs, one place of the kernel after the other. For dilated inputs no hole is multiplied by anything; and
-# where features become fewer, there is less to add up than there would be to copy into patches.
+# Each element of the input is multiplied by the whole kernel, and what comes out is added up where it belongs.
 
 # How much fewer features must become, and how many times as many as positions there must be to add up along them.
 # Measured, on one core: kernels of 3 x 3 and 5 x 5 on 64 images of 14 x 14, 8 to 128 features.

@@ -1,8 +1,6 @@
 """Products with patches that nothing else reads: a part of the patches at a time, in memory that is kept.
 
-The whole matrix of patches has as many elements as the input times the places of the kernel. Made at once, of a batch,
-it leaves the cache before it is multiplied, and its pages are given back to the system and asked for anew in each call.
-A part stays in the cache.
+A part stays in the cache, which the whole matrix would leave before it is multiplied.
 """
 
 from __future__ import annotations
@@ -155,7 +153,7 @@ def _blocks(sizes: Sequence[int], most: int) -> Iterator[tuple[tuple[slice, ...]
                 yield (slice(start, stop), *index), start * across + first, start * across + last
 
 
-# --- which steps ---------------------------------------------------------------------------------------------------
+# --- which steps ---
 
 
 def stream_patches(program: Program) -> None:
