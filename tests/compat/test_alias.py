@@ -379,6 +379,18 @@ def test_what_packages_take_from_elsewhere():
             else:
                 raise RuntimeError(mode)
 
+        def captured(factor):
+            product = jax.custom_vjp(lambda x: x * factor)
+            product.defvjp(lambda x: (product(x), None), lambda residuals, cotangent: (cotangent,))
+            return product(2.0)
+
+        try:
+            jax.grad(captured)(3.0)
+        except jax._src.interpreters.ad.CustomVJPException:
+            pass
+        else:
+            raise RuntimeError("the derivative of what a custom_vjp function closes over")
+
         leaves, structure = jax.tree.flatten(({"a": 1.0}, {}))
         flat, out_tree = flatten_fun(lu.wrap_init(lambda x: (x["a"], [2.0])), jax.tree.structure((({"a": 1.0},), {})))
         assert flat.call_wrapped(3.0) == [3.0, 2.0] and out_tree() == jax.tree.structure((0, [0]))
@@ -470,7 +482,23 @@ def test_what_libraries_of_checkpoints_take():
             double = jax.jit(lambda x: x * 2, in_shardings=format, out_shardings=format)
             assert double(matrix).tolist() == [[2.0] * 3] * 2
             assert jax.jit(lambda x, *, y: x + y, in_shardings=None, out_shardings=format)(matrix, y=1).sum() == 12
+        added = jax.jit(lambda x, y: {"sum": x + y}, out_shardings=layout.Format(layout.Layout.AUTO))
+        compiled = added.lower(matrix, 1.0).compile()
+        (first, second), keywords = compiled.input_formats
+        assert (first.layout, second.layout) == (rows.layout, layout.Layout(())) and not keywords
+        assert jax.device_put(matrix, compiled.output_formats["sum"]).format == rows
+        partly = jax.jit(lambda x: {"sum": x, "none": None}).lower(matrix).compile()
+        assert partly.output_formats == {"sum": rows, "none": None}
+        for wrong in (layout.Format(layout.Layout.AUTO, sharding), layout.Format(layout.Layout((0,)), sharding)):
+            for error in (TypeError, ValueError):
+                try:
+                    jax.device_put(matrix, wrong)
+                except error as raised:
+                    assert "should be concrete" in str(raised) or "rank of the value" in str(raised)
+                else:
+                    raise AssertionError("it was accepted")
         typed = jax.ShapeDtypeStruct((2, 3), "float32", sharding=rows)
+        assert typed.format == rows
         assert typed.sharding == sharding and double.lower(typed).compile()(matrix).sum() == 12
         for function, options in ((jax.ShapeDtypeStruct, {"sharding": 3}), (jax.jit, {"in_shardings": 3})):
             try:
@@ -643,6 +671,9 @@ def test_the_settings_object_is_there_whatever_is_imported_first():
         jax.config.parse_flags_with_absl()
         assert config.jax_enable_x64.value is config.enable_x64.value is False
         assert dtypes.canonicalize_dtype("float64", allow_extended_dtype=True) == "float32"
+        from jax.config import config as older
+        import jax.config
+        assert older is jax.config and not older.jax_enable_x64
         from jax.experimental.sparse.util import CuSparseEfficiencyWarning
         assert issubclass(CuSparseEfficiencyWarning, Warning)
         """

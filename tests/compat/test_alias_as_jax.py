@@ -121,6 +121,49 @@ def test_rules_that_map_over_zeros_by_structure():
     )
 
 
+def test_what_interpreters_and_rules_look_at():
+    prints_the_same(
+        """
+        import jax
+        import jax.numpy as jnp
+        from jax.extend.core import Primitive
+
+        @jax.custom_jvp
+        def f(x, y):
+            return x * jnp.sin(y)
+
+        @f.defjvp
+        def f_jvp(primals, tangents):
+            (x, y), (tx, ty) = primals, tangents
+            return f(x, y), 3 * tx + ty
+
+        equation = jax.make_jaxpr(lambda x, y: f(x, y) + 1)(2.0, 3.0).jaxpr.eqns[0]
+        params = equation.primitive.get_bind_params(equation.params)
+        function, rule = params["subfuns"]
+        print(equation.primitive is jax.custom_derivatives.custom_jvp_call_p)
+        print(function.call_wrapped(2.0, 3.0), rule.call_wrapped(2.0, 3.0, 1.0, 1.0))
+        print(jax.jvp(lambda *args: equation.primitive.bind(*args, **params)[0], (2.0, 3.0), (1.0, 1.0)))
+
+        def abstract(x):
+            assert type(x) is jax.core.ShapedArray
+            return x
+
+        same_p = Primitive("same")
+        same_p.def_abstract_eval(abstract)
+        print(jax.eval_shape(same_p.bind, 1.0), jax.core.ShapedArray((2,), jnp.float32, sharding=None))
+
+        def numbers(values):
+            print([type(x) in (int, float) for x in jax.tree.leaves(values)])
+
+        numbers(jax.jvp(lambda x: x, (2.0,), (3.0,)))
+        numbers(jax.jvp(lambda x, y: {"a": y, "b": x * 2}, (2.0, 3.0), (3.0, 4.0)))
+        numbers(jax.jvp(jax.jit(lambda x: x), (2.0,), (3.0,)))
+        numbers(jax.jvp(lambda x: (x, x), (2.0,), (3.0,), has_aux=True)[:2])
+        numbers(jax.jvp(lambda x: x, (jnp.ones(2),), (jnp.ones(2),)))
+        """
+    )
+
+
 def test_functions_of_functions_and_of_sequences():
     prints_the_same(
         """

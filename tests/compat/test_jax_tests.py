@@ -41,6 +41,13 @@ class Tests(jtu.JaxTestCase):
         with self.assertRaisesRegex(TypeError, "other words"):
             raise TypeError("words")
 
+    def test_accepted(self):
+        with self.assertRaises(ValueError):
+            jnp.sin(1.0)
+
+    def test_text_of_a_program(self):
+        self.assertIn("nowhere", str(jax.make_jaxpr(jnp.sin)(1.0)))
+
     def test_private(self):
         helper(3)
 
@@ -91,18 +98,21 @@ def test_each_test_is_counted_by_how_it_went(checkout):
         "passes": "passed",
         "differs": "differs",
         "words": "words",
+        "accepted": "accepted",
+        "text_of_a_program": "private",
         "private": "private",
         "public_by_a_private_path": "passed",
         "missing": "missing",
         "ends_the_process": "differs",
         "skipped": "skipped",
     }
-    assert as_table({"small_test.py": outcomes}).endswith("| small_test.py | 2 | 2 | 1 | 1 | 1 | 1 |")
+    assert as_table({"small_test.py": outcomes}).endswith("| small_test.py | 2 | 2 | 1 | 1 | 1 | 2 | 1 |")
     reasons = [
         Reason("messages", "They are ours.", ("*",), ("words",), ""),
         Reason("sums", "They differ.", ("small_test.py::Tests::test_d*",), ("differs",), "1 != 2"),
     ]
     assert sorted(outcome.test for outcome in unexpected(outcomes, reasons)) == [
+        "small_test.py::Tests::test_accepted",
         "small_test.py::Tests::test_ends_the_process",
         "small_test.py::Tests::test_missing",
     ]

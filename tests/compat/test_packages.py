@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import subprocess
 import sys
 import tomllib
@@ -52,7 +53,7 @@ def test_what_passes_on_jax_is_the_measure():
     )
     ours = Outcome({"t::a": "passed", "t::b": "failed", "t::test_words": "failed", "t::c": "passed"}, 5.0, 100.0, True)
     row, unexpected = compare(SIX, theirs, ours)
-    assert row == Comparison("six", "1.0", 3, 1, 1, 0.5, 0.5, True) and unexpected == ["t::b"]
+    assert row == Comparison("six", "1.0", 3, 1, 1, 0.5, 0.5, True, ran=4) and unexpected == ["t::b"]
 
 
 def test_a_test_that_is_missing_here_is_lost():
@@ -94,33 +95,88 @@ def test_a_run(interpreter, monkeypatch):
     assert outcome.seconds > 0 and outcome.megabytes > 1
 
 
-def test_one_test_in_so_many_is_run(tmp_path):
-    (tmp_path / "test_many.py").write_text("\n".join(f"def test_{n}(): pass" for n in range(30)))
-    (tmp_path / "one_in_so_many.py").write_text(packages._ONE_IN.format(3))
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "one_in_so_many"]
-
-    def chosen():
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        found = [line.split()[0] for line in done.stdout.splitlines() if " PASSED" in line]
-        assert f"{len(found)} passed" in done.stdout, done.stdout + done.stderr
-        return found
-
-    among_many = chosen()
-    assert 3 <= len(among_many) <= 20
-    (tmp_path / "test_before.py").write_text("def test_one(): pass")  # what one side has more changes no choice
-    assert [name for name in chosen() if "test_many" in name] == among_many
+# What takes the options of pytest-reportlog and pytest-timeout in an environment that has neither.
+REPORTS = """\
+import json
 
 
-@pytest.mark.parametrize(("every", "has_plugin"), [(1, False), (3, True)])
-def test_a_run_of_a_part_has_the_plugin_for_it(interpreter, monkeypatch, every, has_plugin):
-    monkeypatch.setenv("NAMES", "t::a")
-    commands = []
-    wait = packages._wait
-    monkeypatch.setattr(packages, "_wait", lambda command, *rest: [commands.append(command), wait(command, *rest)][1])
-    outcome = run(dataclasses.replace(SIX, every=every), "jax", interpreter, limit=60)
-    assert ("one_in_so_many" in commands[0]) is has_plugin
-    row, _ = compare(dataclasses.replace(SIX, every=every), outcome, outcome)
-    assert ("1, 1 in 3 |" in packages.as_table([row])) is has_plugin
+def pytest_addoption(parser):
+    parser.addoption("--report-log")
+    parser.addoption("--timeout")
+
+
+def pytest_configure(config):
+    config.report = open(config.getoption("--report-log"), "w")
+    config.pluginmanager.register(Reports(config.report))
+
+
+class Reports:
+    def __init__(self, file):
+        self.file = file
+
+    def pytest_runtest_logreport(self, report):
+        fields = {name: getattr(report, name) for name in ("nodeid", "when", "outcome")}
+        why = str(report.longrepr)
+        print(json.dumps({"$report_type": "TestReport", "longrepr": why, **fields}), file=self.file, flush=True)
+"""
+
+
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    """A function that runs a suite of 30 tests and one of one test, by the plugin for parts of suites."""
+    tests = tmp_path / "seven" / "tests"
+    tests.mkdir(parents=True)
+    (tests / "test_many.py").write_text("\n".join(f"def test_{n}(): pass" for n in range(30)))
+    (tests / "test_one.py").write_text("def test_one(): pass")
+    (tmp_path / "report_lines.py").write_text(REPORTS)
+    monkeypatch.setenv(packages.VARIABLE, str(tmp_path))
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    options = ("-p", "report_lines")
+    package = Package("seven", "1.0", repository="https://example.org/of/seven", folder="tests", options=options)
+
+    def run_part(every=1, file_limit=math.inf):
+        return run(dataclasses.replace(package, every=every), "jax", python, 60, file_limit), tests
+
+    return run_part
+
+
+def test_one_test_in_so_many_is_run(suite):
+    outcome, tests = suite(every=3)
+    among_many = {name for name in outcome.tests if "test_many" in name}
+    assert 3 <= len(among_many) <= 20 and outcome.named("passed") == set(outcome.tests)
+    assert outcome.is_whole and outcome.collected == 31
+    (tests / "test_before.py").write_text("def test_one(): pass")  # what one side has more changes no choice
+    again, _ = suite(every=3)
+    assert {name for name in again.tests if "test_many" in name} == among_many and again.collected == 32
+
+
+def test_a_file_that_takes_long_is_ended_by_itself(suite):
+    outcome, _ = suite(file_limit=0)
+    # The first test of each file, and those after it in no count.
+    assert outcome.tests == {"tests/test_many.py::test_0": "passed", "tests/test_one.py::test_one": "passed"}
+    assert not outcome.is_whole and outcome.collected == 31
+    whole, _ = suite()
+    assert len(whole.tests) == 31 and whole.is_whole
+    seven = Package("seven", "1.0", module="seven")
+    row, unexpected = compare(seven, whole, outcome)
+    assert (row.on_jax, row.here, row.suite, row.ran) == (2, 2, 31, 2) and not unexpected
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"is_whole": True, "suite": 1200, "ran": 1200}, "| 1,200 | all | 586 |"),
+        ({"is_whole": False, "suite": 1200, "ran": 1100}, "| 1,200 | 1,100 | 586 |"),
+        ({"is_whole": True, "every": 3, "suite": 1200, "ran": 400}, "| 1,200 | 1 in 3 | 586 |"),
+        ({"is_whole": False, "every": 3, "suite": 1200, "ran": 390}, "| 1,200 | 1 in 3, 390 | 586 |"),
+        ({"is_whole": False, "every": 3}, "|  | 1 in 3, in part | 586 |"),
+    ],
+)
+def test_the_table_names_the_part_that_was_run(row, words):
+    comparison = Comparison("chex", "0.1.92", 586, 580, 6, 0.1, 0.7, **row)
+    assert words in packages.as_table([comparison])
 
 
 def test_a_run_that_is_ended_keeps_what_it_came_to(interpreter, monkeypatch):
@@ -230,8 +286,8 @@ def test_results_are_kept_by_package(tmp_path, monkeypatch):
     packages.record([first, Comparison("chex", "0.1.92", 500, 500, 0, 0.2, 0.7, True)])
     packages.record([Comparison("chex", "0.1.92", 586, 580, 6, 0.1, 0.7, False)])
     assert packages.results() == [Comparison("chex", "0.1.92", 586, 580, 6, 0.1, 0.7, False), first]
-    assert "| optax | 0.2.8 | 4,000 | 3,990 | 99.8 | 0.90 | 0.80 |" in packages.results_table()
-    assert "| 586, in part | 580 | 99.0 |  |  |" in packages.results_table()
+    assert "| optax | 0.2.8 |  | all | 4,000 | 3,990 | 99.8 | 0.90 | 0.80 |" in packages.results_table()
+    assert "| in part | 586 | 580 | 99.0 |  |  |" in packages.results_table()
 
 
 def test_the_list_says_where_each_packages_tests_are(capsys):

@@ -66,6 +66,10 @@ def test_conversions_and_structure(on, name):
     ]
     turned = sparse.bcoo_transpose(mat, permutation=order)
     close(turned, dense.transpose(order))
+    n_batch, n_sparse = mat.n_batch, mat.n_sparse
+    assert turned.indices_sorted == (
+        tuple(order[n_batch : n_batch + n_sparse]) == tuple(range(n_batch, n_batch + n_sparse))
+    )
     ordered = turned.sort_indices()
     close(ordered, dense.transpose(order))
     indices = np.asarray(ordered.indices)

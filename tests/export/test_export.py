@@ -77,6 +77,8 @@ def test_what_users_find_there(made):
     text = made.mlir_module()
     assert "func.func public @main(%arg0: tensor<?x?xf32>, %arg1: tensor<?x?xf32>)" in text
     assert "@wrapped_program(%arg0: tensor<i32>, %arg1: tensor<i32>, %arg2: tensor<?x?xf32>" in text
+    assert "jax.uses_shape_polymorphism = true" in text
+    assert "jax.uses_shape_polymorphism" not in export.export(tangrad.jit(np.sin))(np.ones(3)).mlir_module()
     assert "stablehlo.custom_call @shape_assertion" in text and "the constraint b >= 2 does not hold" in text
     assert export.minimum_supported_calling_convention_version <= made.calling_convention_version
     assert made.calling_convention_version <= export.maximum_supported_calling_convention_version
@@ -134,7 +136,7 @@ def test_what_is_alike_on_all_platforms_is_there_once():
         (
             ((3, 4, 1), (4, 7)),
             ValueError,
-            r"args\[0\] .* with 2 dimensions, got one of shape \(3, 4, 1\)",
+            r"Rank mismatch for args\[0\], .* with 2 dimensions: got one of shape \(3, 4, 1\)",
         ),
         (((3, 4),), TypeError, "was exported for arguments"),
         (((3, 4),), ValueError, "was exported for arguments"),
@@ -147,23 +149,33 @@ def test_arguments_that_do_not_fit_are_named(made, arrays, error, message):
 
 def test_other_bad_input(made):
     for caught in (TypeError, ValueError):
-        with pytest.raises(caught, match=r"args\[0\] is f32\[a,b\] in the exported program, got i32"):
+        with pytest.raises(caught, match=r"Dtype mismatch for args\[0\], .* f32\[a,b\] in .*, got i32"):
             made.call(np.ones((3, 4), int), np.ones((4, 7)))
         with pytest.raises(caught, match="strings as keys"):
             export.export(tangrad.jit(lambda d: d[0, 1]))({(0, 1): 1.0}).serialize()
     (size,) = export.symbolic_shape("m", constraints=["m >= n"])
-    with pytest.raises(ValueError, match="m >= n has the variable n, which no argument has"):
+    with pytest.raises(ValueError, match="variable 'n' in the constraint m >= n, and no argument has it"):
         export.export(tangrad.jit(np.sin))(tangrad.ShapeDtypeStruct((size,), "float32"))
+    mixed = [tangrad.ShapeDtypeStruct(export.symbolic_shape(f"w, {h}"), "float32") for h in ("a", "b")]
+    with pytest.raises(ValueError, match=r"dimensions of args\[0\] are of one, w of kwargs\['y'\] is of another"):
+        export.export(tangrad.jit(lambda x, y: np.concatenate([x, y], 1)))(mixed[0], y=mixed[1])
+    for shape in (None, 3):  # of a static argument
+        static = type("Config", (), {"shape": shape})
+        export.export(tangrad.jit(lambda x, config: x, static_argnums=1))(mixed[0], static)
     with pytest.raises(TypeError, match="takes a function"):
         export.export("program")
-    with pytest.raises(ValueError, match="different ones of"):
-        exported(platforms=["abacus"])
+    with pytest.raises(ValueError, match="different names"):
+        exported(platforms=["cpu", "cpu"])
+    with pytest.raises(ValueError, match=r"platforms has 'cudda', .* did you mean 'cuda'"):
+        exported(platforms=["cudda"])
     with pytest.raises(TypeError, match="sequence of names"):
         exported(platforms="cpu")
     with pytest.raises(export.InconclusiveDimensionOperation, match=r'"a >= 5"'):
         exported(lambda x, y: x[4])
     with pytest.raises(ValueError, match="do not determine a, b"):
         export.export(tangrad.jit(np.sin))(ShapedArray(export.symbolic_shape("a*b"), "float32"))
+    extended = export.export(tangrad.jit(np.sin), platforms=["neuron", "cpu"])(np.ones(3))
+    assert_same(export.deserialize(extended.serialize()).call(np.ones(3)), np.sin(np.ones(3)))
     elsewhere = export.export(tangrad.jit(np.sin), platforms=["tpu"])(np.ones(3))
     with pytest.raises(ValueError, match="was exported for tpu, and is called on cpu"):
         elsewhere.call(np.ones(3))

@@ -71,6 +71,8 @@ def test_false_descriptions_are_refused(data):
         ("in_tree", 0),
         ("in_tree", ["tuple", 0, 0]),
         ("in_tree", ["set", 0]),
+        ("in_tree", ["tuple", ["tuple", ["ordered_dict", ["a", "a"], 0, 0]], ["dict", []]]),
+        ("in_tree", ["tuple", ["list", 0, 0], ["dict", []]]),
         ("in_avals", [["float32", ["n"]]]),
         ("in_avals", [["float32", ["n"]], ["float33", [3]]]),
         ("in_avals", [["float32", ["n"]], ["float32", ["n" * 20_000]]]),
@@ -84,6 +86,8 @@ def test_false_descriptions_are_refused(data):
         ("devices", "many"),
         ("disabled_checks", [1]),
         ("name", None),
+        ("explicit", {"in": [None]}),
+        ("explicit", {"in": [[[[["x", 1]], [["x"], []], []], ["Implicit"], [], []]], "out": [None]}),
     ]:
         false = json.dumps({**description, key: value}).encode()
         with pytest.raises(ValueError, match="its description cannot be read"):

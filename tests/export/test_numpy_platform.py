@@ -1,7 +1,7 @@
 """Exported programs on NumPy: called, differentiated, written and read, at any sizes; and what files hold beside."""
 
 import json
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 from hashlib import sha256
 
 import numpy
@@ -169,6 +169,44 @@ def swapped(pair):
 
 def with_nodes():
     return export.export(tangrad.jit(swapped), platforms=["numpy"])(Pair(np.ones(2), Scaled(np.ones(3), 2.5)))
+
+
+class Described:
+    """An array with a word for each element, which a node without both is not."""
+
+    def __init__(self, values, words):
+        assert values.shape == (len(words),)
+        self.values, self.words = values, words
+
+
+tangrad.tree_util.register_pytree_node(
+    Described, lambda d: ((d.values,), d.words), lambda w, children: Described(*children, w)
+)
+
+
+@pytest.mark.parametrize("platform", ["numpy", "cpu"])
+def test_nodes_that_look_at_shapes_and_ordered_dictionaries(platform):
+    try:
+        export.register_pytree_node_serialization(
+            Described,
+            serialized_name="tests.Described",
+            serialize_auxdata=lambda words: " ".join(words).encode(),
+            deserialize_auxdata=lambda written: tuple(written.decode().split()),
+        )
+        values = numpy.ones(2, numpy.float32)
+        given = OrderedDict(z=Described(values, ("a", "b")), a=[Described(values[:1], ("c",))])
+        made = export.export(tangrad.jit(lambda d: (d, d["z"].values + 1)), platforms=[platform])(given)
+        read = export.deserialize(made.serialize())
+        assert (read.in_tree, read.out_tree) == (made.in_tree, made.out_tree)
+        with use_backend("numpy" if platform == "numpy" else "xla"):
+            back, more = read.call(given)
+        assert type(back) is OrderedDict and list(back) == ["z", "a"] and back["z"].words == ("a", "b")
+        assert list(more) == [2, 2]
+        assert read._plan.labels[1].startswith("args[0]['a'][0]")
+        with pytest.raises(ValueError, match="was exported for arguments"):
+            read.call(OrderedDict(given, a=[Described(values, ("c", "d"))]))
+    finally:
+        del _by_type[Described], _by_name["tests.Described"]
 
 
 def test_registered_nodes_are_written_and_read(registered):

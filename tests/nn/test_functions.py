@@ -107,6 +107,19 @@ def test_dtypes(name):
             getattr(nn, name)([1.0, 2.0])
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp", "standardize"])
+def test_weak_types_of_what_is_normalized(name):
+    jax = reference()
+    where = np.array([True, False])
+    with using("numpy"):
+        for fill in (2.0, 2):
+            ours, theirs = (api.numpy.full((2,), fill) for api in (tangrad, jax))
+            assert ours.weak_type and theirs.weak_type
+            close(getattr(nn, name)(ours), getattr(jax.nn, name)(theirs))
+            close(tangrad.jit(getattr(nn, name))(ours), getattr(jax.nn, name)(theirs))
+            close(getattr(nn, name)(ours, where=where), getattr(jax.nn, name)(theirs, where=where))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_mapped(backend):
     rows = SPREAD[:24].reshape(4, 6)

@@ -360,6 +360,7 @@ EDGES = [
     "np.bincount(n[:0])", "np.median(o, axis=1)", "np.quantile(o, np.array([.1, .2]), axis=1)", "np.take_along_axis(o, np.zeros((1, 1), int), axis=1)",
     "np.zeros((2, 0)).view('complex64')", "np.take(np.ones((2, 0, 4)), np.array([], int), axis=1)", "np.take(f, np.zeros((0, 2), int), axis=1)",
     # dtypes
+    "np.var(f, dtype='complex64')", "np.std(i, dtype='complex64', ddof=1)", "np.nanvar(c, dtype='complex64')", "np.nanstd(c, 0, 'complex64')",
     "np.degrees(c)", "np.positive(b)", "np.percentile(h, 30.)", "np.quantile(h, np.array([.2, .7]))", "np.sum(b, promote_integers=False)", "c.astype(bool)",
     "np.unravel_index(u, (2, 3))", "np.unravel_index(u, (20, 30))", "np.unravel_index(s, (2, 3))", "v.view('complex64')", "c.view('float32')",
     "np.array(1j).view('complex64')", "np.from_dlpack(numpy.ones((2, 3)).T)", "np.repeat(g, B)",

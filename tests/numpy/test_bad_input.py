@@ -247,6 +247,52 @@ def test_message(expression, error, message, numpy_side):
         eval(expression, dict(numpy_side.names))
 
 
+# JAX has a TypeError for these, NumPy a ValueError, and programs written for either catch their own.
+SIZES = [
+    "f + g[:2]",
+    "np.maximum(f, g[:2])",
+    "f < g[:2]",
+    "np.clip(f, g[:2])",
+    "np.dot(f, f)",
+    "f @ f",
+    "np.vdot(f, g)",
+    "np.inner(f, m)",
+    "np.tensordot(f, f, 1)",
+    "np.reshape(g, (4, 2))",
+    "np.reshape(g, (-1, 2))",
+    "np.transpose(f, (0,))",
+    "np.concatenate([f, g])",
+    "np.vstack([g, g[:2]])",
+    "np.array([g, g[:2]])",
+    "np.zeros(-1)",
+    "np.linalg.matrix_power(f, 2)",
+    "np.polyfit(g, g[:2], 1)",
+    "np.linalg.cholesky(f)",
+    "np.linalg.qr(g)",
+    "api.random.uniform(api.random.key(0), (2,), minval=g)",
+    "api.lax.add(g, g[:2])",
+    "api.lax.select(b, g[:2], g[:2])",
+    "api.lax.clamp(g[:2], g, g[:2])",
+    "api.lax.dot_general(f, f, (((1,), (0,)), ((), ())))",
+    "api.lax.concatenate([f, f.T], 0)",
+    "api.lax.broadcast_in_dim(g, (4,), (0,))",
+    "api.lax.slice(g, (0,), (5,))",
+    "api.lax.dynamic_slice(g, (0,), (5,))",
+    "api.lax.dynamic_update_slice(g[:2], g, (0,))",
+    "api.lax.rev(g, (3,))",
+    "api.lax.sort((g, g[:2]))",
+    "api.linear_transpose(lambda x: f @ x, g[:2])",
+    "api.vjp(lambda x: x, g)[1]((g,))",
+]
+
+
+@pytest.mark.parametrize("expression", SIZES)
+def test_sizes_that_do_not_fit_are_errors_of_both_kinds(expression, numpy_side):
+    with numpy_side.chosen(), pytest.raises(tangrad.errors.ArgumentError) as caught:
+        eval(expression, dict(numpy_side.names))
+    assert isinstance(caught.value, TypeError) and isinstance(caught.value, ValueError)
+
+
 TRACED = [
     ("lambda x: x[x > 0]", "NonConcreteBooleanIndexError", "boolean index"),
     ("lambda x: np.nonzero(x)", "ConcretizationTypeError", "size= would fix"),

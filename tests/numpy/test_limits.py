@@ -209,6 +209,16 @@ def test_derivatives_of_no_quantiles(function):
     assert tangrad.grad(lambda x: function(x, axis=0).sum())(x).shape == (3, 0)
 
 
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_places_beyond_those_of_16_bits(dtype):
+    x = np.arange(70_000) // 700
+    found = [np.median(x.astype(dtype)), np.nanmedian(x.astype(dtype)), np.quantile(x.astype(dtype), 0.2503)]
+    assert [float(each) for each in found] == [49.5, 49.5, 25]
+    large = np.asarray(60_000, dtype)
+    assert np.median(np.stack([large, large])) == large  # whose sum is no float16
+
+
 # --- indices that select nothing -----------------------------------------------------------------------------------
 
 

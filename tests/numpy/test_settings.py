@@ -404,6 +404,40 @@ INSIDE = {
 }
 
 
+SHARES = [
+    0.25,
+    1,
+    True,
+    [0.25, 0.5],
+    (1,),
+    numpy.float64(0.25),
+    numpy.float32([0.25]),
+    numpy.array([0, 1]),
+    numpy.float16([0.5]),
+]
+
+
+@pytest.mark.usefixtures("each_backend")
+@pytest.mark.parametrize("q", SHARES, ids=repr)
+@pytest.mark.parametrize("dtype", ["int8", "float16", "bfloat16", "float32"])
+def test_shares_take_no_part_in_promotion(dtype, q):
+    x = np.asarray([3, 1, 2, 5, 4], dtype)
+    with tangrad.numpy_dtype_promotion("strict"):
+        found = [
+            function(x, scaled)
+            for function, scaled in (
+                (np.quantile, q),
+                (np.nanquantile, q),
+                (np.percentile, numpy.multiply(q, 100).tolist()),
+                (np.nanpercentile, numpy.multiply(q, 100).astype("float32")),
+            )
+        ]
+    expected = numpy.quantile([1.0, 2, 3, 4, 5], numpy.float64(q))
+    for each in found:
+        assert each.dtype == (numpy.float32 if dtype == "int8" else x.dtype)
+        assert numpy.array_equal(numpy.float64(each), expected)
+
+
 INSIDE_PROGRAMS = [(name, "jit") for name in INSIDE] + [(name, "grad") for name in INSIDE if name != "minimize"]
 
 

@@ -5,6 +5,8 @@ import pytest
 
 import tangrad
 from tangrad import lax, random
+from tangrad.core.tools import check_jaxpr
+from tangrad.extend.random import threefry2x32_p
 from tests.random.support import BACKENDS, reference, same, using
 
 STREAMS = pytest.mark.parametrize("partitionable", [True, False], ids=["by number", "of a range"])
@@ -363,3 +365,61 @@ def test_draws_that_threads_share_unevenly_are_the_same_numbers(name, shape, mon
     if name in ("bits", "normal", "within a function with a derivative"):
         assert ("stablehlo.concatenate" in texts[1]) == (shape in UNEVEN)
         assert "stablehlo.concatenate" not in texts[0]
+
+
+def rows(drawn):
+    return [row.sum() * i for i, row in enumerate(drawn)]
+
+
+def scaled_and_cut(key, x):
+    noise = (random.normal(key, (64, 32)) * x).reshape(32, 64).T
+    return [noise[4 * i : 4 * i + 8].sum(axis=1) for i in range(12)], noise.max()
+
+
+def two_of_one_draw(key, x):
+    first, second = threefry2x32_p.bind(*[random.bits(k, (2048,)) for k in random.split(key, 4)])
+    joined = (first + random.bits(key, (2048,))) ^ second
+    return [rows(each.reshape(9, -1)) for each in (first[:2043], joined[:2043])]
+
+
+SLICED = {
+    "two of one draw": two_of_one_draw,
+    "rows": lambda key, x: rows(random.uniform(key, (40, 64))),
+    "by splits of slices": lambda key, x: [part[0].T + 1 for part in random.bernoulli(key, 0.4, (100, 6, 7))],
+    "of a constant key": lambda key, x: rows(random.laplace(random.key(3), (16, 80)) + x),
+    "scaled and cut": scaled_and_cut,
+    "within jit": lambda key, x: tangrad.jit(lambda k: rows(random.gumbel(k, (9, 128))))(key),
+    "within a loop": lambda key, x: lax.scan(
+        lambda kept, k: (kept + sum(rows(random.normal(k, (10, 128)))), x), x, random.split(key, 3)
+    )[0],
+    "mapped": lambda key, x: tangrad.vmap(lambda k: rows(random.randint(k, (8, 130), 0, 9)))(random.split(key, 2)),
+    "differentiated": lambda key, x: tangrad.grad(lambda x: sum(rows(random.exponential(key, (8, 128)) * x)))(x),
+    "an extended key alone": lambda key, x: rows(random.key_data(random.split(key, (8, 128))).astype("float32")),
+}
+
+
+@pytest.mark.parametrize("name", SLICED)
+def test_draws_that_many_equations_read_are_computed_once_and_are_the_same_numbers(name, monkeypatch):
+    executable = pytest.importorskip("tangrad._backend_xla.executable")
+    with_kept_draws = executable.with_kept_draws
+    key, x = random.key(7), np.float32(0.5)
+    with using("xla"):
+        program = with_kept_draws(tangrad.make_jaxpr(SLICED[name])(key, x))
+        check_jaxpr(program.jaxpr)
+        assert "= cond[" in str(program)
+        kept = tangrad.jit(SLICED[name]).lower(key, x).compile()
+        monkeypatch.setattr(executable, "with_kept_draws", lambda closed: closed)
+        tangrad.clear_caches()
+        as_written = tangrad.jit(SLICED[name]).lower(key, x).compile()
+        found, expected = [tangrad.tree.leaves(each(key, x)) for each in (kept, as_written)]
+    for leaf, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(leaf, other, rtol=1e-5)  # sums depend on the loop that they are in
+    if name in ("rows", "scaled and cut"):
+        assert [each.as_text().count("constant(466688986)") > 8 for each in (kept, as_written)] == [False, True]
+
+
+def test_draws_that_few_equations_read_are_part_of_their_loops():
+    with_kept_draws = pytest.importorskip("tangrad._backend_xla.kept_draws").with_kept_draws
+    for shape in ((7, 256), (40, 2)):
+        drawn = tangrad.make_jaxpr(lambda key, shape=shape: rows(random.normal(key, shape)))(random.key(0))
+        assert with_kept_draws(drawn) is drawn

@@ -31,6 +31,8 @@ EXACT = {
     "bernoulli, fine": lambda r, k: r.bernoulli(k, 0.3, SHAPE, "high"),
     "rademacher": lambda r, k: r.rademacher(k, SHAPE, "int8"),
     "randint": lambda r, k: r.randint(k, SHAPE, 0, 10),
+    "randint, many": lambda r, k: r.randint(k, (67, 79), -3, 997),
+    "randint, many of 8 bits": lambda r, k: r.randint(k, (5001,), 0, 256, "uint8"),
     "randint, wide": lambda r, k: r.randint(k, SHAPE, -100_000, 2**31 - 1),
     "randint uint8, all": lambda r, k: r.randint(k, SHAPE, 0, 256, "uint8"),
     "randint int16": lambda r, k: r.randint(k, SHAPE, -5, 5, "int16"),

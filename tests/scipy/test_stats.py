@@ -135,6 +135,11 @@ def test_derivatives_outside_of_the_support_are_no_nan(name):
     assert np.isfinite(slope)
 
 
+def test_nothing_chosen_of_nothing_is_certain(on):
+    assert [float(stats.binom.logpmf(0, 0, p)) for p in (0.1, 0.8)] == [0, 0]
+    assert [float(stats.betabinom.logpmf(0, 0, a, 5.0)) for a in (0.5, 10)] == [0, 0]
+
+
 def test_programs_of_distributions_are_compiled_by_xla():
     def program(x):
         return [stats.norm.logcdf(x), stats.truncnorm.logpdf(x, -1.0, 2.0), stats.t.pdf(x, 3.0), stats.cauchy.ppf(x)]

@@ -9,18 +9,80 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import tangrad.autodiff
 from tangrad._compat.module_names import HELD, NAMES_OF, OWN
 from tangrad._compat.primitives import primitive_called
-from tangrad.core import Array, Primitive, ShapedArray, class_boundary, composition
+from tangrad.core import Array, ClosedJaxpr, Primitive, ShapedArray, class_boundary, composition, jaxpr_as_function
 from tangrad.errors import MissingDistributionError
+
+if TYPE_CHECKING:
+    from tangrad.typing import Dimensions, DTypeLike, Params, Value
+
+_of_shape = ShapedArray.__new__
+
+
+def stated_type(
+    cls: type[ShapedArray],
+    shape: Dimensions,
+    dtype: DTypeLike,
+    weak_type: bool = False,
+    named_shape: Any = (),
+    *,
+    sharding: Any = None,
+    **options: object,
+) -> ShapedArray:
+    """`ShapedArray(shape, dtype, weak_type)` with the arguments that jax's class takes, too.
+
+    Args:
+        sharding: along Explicit axes of a mesh it is part of the type; one by the shape of a mesh is for the mesh in
+            use, or one of the first devices.
+
+    Raises ValueError for a shape that it cannot cut, and where there are fewer devices.
+    """
+    aval = _of_shape(cls, shape, dtype, weak_type, named_shape)
+    if sharding is None or not any(part is not None for part in getattr(sharding, "spec", ())):
+        return aval
+    stated = import_module("tangrad.core.backends").as_sharding(sharding, "ShapedArray")
+    stated.check_shape(aval.shape, "an array")
+    return aval.update(sharding=stated)
+
+
+class _CallOfFunctions(Primitive):
+    """One that interpreters of programs bind with the functions `bind_params` gave them, which it has as a program."""
+
+    __slots__ = ()
+
+    def bind(self, *args: Value, subfuns: object = None, **params: object) -> object:
+        return super().bind(*args, **params)
+
+
+def bind_params(primitive: Primitive, params: Params) -> Params:
+    """What an equation's primitive is bound with, as `primitive.get_bind_params(params)` gives it.
+
+    Of a function with a jvp rule also `subfuns`: the function and its rule, of flat values, each as a `WrappedFun`.
+    """
+    program = params.get("jaxpr")
+    if primitive.identity != "custom_rules.custom_jvp_call" or type(program) is not ClosedJaxpr:
+        return params
+    primitive.__class__ = _CallOfFunctions
+
+    def rule(*values: Value) -> list[Value]:
+        half, consts = len(values) // 2, params["num_consts"]
+        outs, tangents = params["rule"](values[consts:half], values[half + consts :])
+        return [*outs, *map(tangrad.autodiff.instantiate, tangents)]
+
+    wrap = import_module(f"{OWN}.linear_util").wrap_init
+    return {**params, "subfuns": (wrap(jaxpr_as_function(program)), wrap(rule))}
+
 
 # What programs, libraries' rules and interpreters of programs ask for by JAX's names.
 METHODS: tuple[tuple[type, str, object], ...] = (
     (Array, "format", property(lambda self: import_module(f"{OWN}.sharding").format_of(self))),
     (ShapedArray, "at_least_vspace", lambda self: self.to_tangent_aval()),
-    (Primitive, "get_bind_params", lambda self, params: params),
+    (ShapedArray, "__new__", staticmethod(stated_type)),
+    (Primitive, "get_bind_params", bind_params),
 )
 
 # --- The modules of the alias: what `import jax.numpy` finds, and where each name in it comes from --------------------
@@ -137,6 +199,12 @@ class AliasModule(ModuleType):
         if module is None:
             raise AttributeError(_missing(f"{self.__name__}.{name}"), name=name, obj=self) from cause
         return module
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Keep what a name means that is that of a module below, too, where that is imported: `jax.config` is none."""
+        kept = [source for source in self.__sources__ if not isinstance(vars(source).get(name, value), ModuleType)]
+        if not isinstance(value, AliasModule) or not kept:
+            super().__setattr__(name, value)
 
     def _special(self, name: str) -> object:
         if name == "__all__":

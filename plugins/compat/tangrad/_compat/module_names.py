@@ -138,6 +138,7 @@ HELD: dict[str, str | dict[str, str]] = {
     "_src.distributed": {_PRIVATE: "global_state"},
     "_src.dtypes": {_PRIVATE: "DType canonicalize_dtype supports_inf to_complex_dtype to_inexact_dtype"},
     "_src.earray": {_PRIVATE: "EArray"},
+    "_src.interpreters.ad": {"tangrad.errors": "CustomVJPException=UnexpectedTracerError"},
     "_src.lib": {OWN: "version=__version_info__ version_str=__version__"},
     "_src.literals": {_PRIVATE: "TypedComplex TypedFloat TypedInt TypedNdArray"},
     "_src.numpy": {},
@@ -157,6 +158,7 @@ HELD: dict[str, str | dict[str, str]] = {
         _PRIVATE: "_backends",
     },
     "api_util": f"{OWN}.api_util",
+    "config": {f"{OWN}.setting_states": "config"},  # a module before JAX 0.4.25
     "core": f"{OWN}.core",
     "errors": {"tangrad.errors": "JAXIndexError=TracerIndexError JAXTypeError=TracerTypeError"},
     "example_libraries.stax": {

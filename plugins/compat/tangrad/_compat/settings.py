@@ -71,7 +71,6 @@ _DIRECT = "gradients are always linearised directly"
 _DUMPS = "f.lower(x).as_text() and .compile().as_text() give a program's text; the hook tangrad_lowered sees every one"
 _LOCATIONS = "operations carry the line of the user's program that made them"
 _LOGGING = "levels are those of the standard library: logging.getLogger('tangrad').setLevel(...)"
-_MESHES = "types record axes of size 1, too"
 _PALLAS = "kernels are interpreted"
 _PGLE = "programs are not compiled anew by measured profiles"
 _RELAYED = "programs are compiled by each process for itself"
@@ -135,6 +134,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_enable_checks": Alias("check_jaxprs"),
     "jax_enable_compilation_cache": Alias("enable_compilation_cache"),
     "jax_enable_custom_prng": Alias("enable_custom_prng"),
+    "jax_enable_key_reuse_checks": Alias("debug_key_reuse"),  # as releases before 0.4.26 name it
     "jax_enable_pgle": Fixed(False, _PGLE),
     "jax_enable_preemption_service": Fixed(False, "no service announces that a process will be stopped", (True,)),
     "jax_enable_recoverability": Fixed(False, "when a process is lost the others end"),
@@ -146,7 +146,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_experimental_unsafe_xla_runtime_errors": Fixed(False, "tangrad.debug.callback may raise"),
     "jax_explain_cache_misses": Alias("explain_cache_misses"),
     "jax_explicit_x64_dtypes": Alias("explicit_x64_dtypes"),
-    "jax_export_calling_convention_version": Fixed(10, "tangrad.export writes this version of its files"),
+    "jax_export_calling_convention_version": Fixed(10, "programs are called by it", (9,)),
     "jax_export_deserialize_expired_versions": Fixed(False, "a file of a version that is not supported is refused"),
     "jax_export_ignore_forward_compatibility": Fixed(False, "exported programs are for this release and later ones"),
     "jax_force_dcn_cross_host_transfers": Fixed(False, _ELSEWHERE),
@@ -205,7 +205,7 @@ NAMES: dict[str, Alias | Fixed | Ignored] = {
     "jax_remat3": Fixed(False, _TRIALS),
     "jax_remat_barrier_no_cotangents": Ignored(False, _TRIALS),
     "jax_remove_custom_partitioning_ptr_from_cache_key": Fixed(False, "no custom_partitioning is there"),
-    "jax_remove_size_one_mesh_axis_from_type": Fixed(False, _MESHES),
+    "jax_remove_size_one_mesh_axis_from_type": Alias("types_without_axes_of_size_one", {}, (False,)),
     "jax_rocm_visible_devices": Fixed("all", _ELSEWHERE),
     "jax_scan3": Fixed(False, _TRIALS),
     "jax_send_traceback_to_runtime": Fixed("off", _LOCATIONS),

@@ -1,56 +1,16 @@
-"""`ShapedArray` with the arguments that jax takes, and tables by class of values, which packages fill."""
+"""Tables by class of values, which packages fill that have arrays of their own: the type of such a value, and how it
+becomes an array.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tangrad import core, typeof
+from tangrad import typeof
 from tangrad.core import dtypes, register_aval_handler
-from tangrad.core.backends import as_sharding
-
-if TYPE_CHECKING:
-    from tangrad.typing import Dimensions, DTypeLike
-
-
-# --- `jax.core.ShapedArray`: Tangrad's, made with the arguments that jax's takes --------------------------------------
-
-
-class _AnyShapedArray(type):
-    """Types are made by Tangrad's class; `isinstance` asks for that."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, core.ShapedArray)
-
-
-class ShapedArray(metaclass=_AnyShapedArray):
-    """The type of an array.
-
-    Args:
-        shape, dtype, weak_type: as of `tangrad.core.ShapedArray`, which is what is returned.
-        sharding: along Explicit axes of a mesh it is part of the type; one by the shape of a mesh is for the mesh in
-            use, or one of the first devices.
-
-    Raises ValueError for a shape that it cannot cut, and where there are fewer devices.
-    """
-
-    def __new__(
-        cls, shape: Dimensions, dtype: DTypeLike, weak_type: bool = False, *, sharding: object = None, **options: object
-    ) -> Any:
-        aval = core.ShapedArray(shape, dtype, weak_type)
-        if sharding is None or not any(part is not None for part in getattr(sharding, "spec", ())):
-            return aval
-        stated = as_sharding(sharding, "ShapedArray")
-        stated.check_shape(aval.shape, "an array")
-        return stated.type_of(aval)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Tables by class of values, which packages fill that have arrays of their own: the type of such a value, and how it
-# becomes an array.
-
 
 Rule = Callable[..., Any]
 

@@ -57,7 +57,7 @@ class LoadedCompiled:
         self.in_avals: tuple[ShapedArray, ...] = fields["in_avals"]
         self.out_avals: tuple[ShapedArray, ...] = fields["out_avals"]
         self.backend: str = backend.name
-        self._labels = argument_labels(self.in_tree)
+        self._labels = argument_labels(self.in_tree, self.in_avals)
         self._kind, self._executable = backend.array_type, executable
         self._execute: Callable[[list[object]], list[object]] = executable.execute
         self._kept = range(len(self.in_avals)) if kept is None else kept
@@ -127,7 +127,7 @@ def serialize_compiled(compiled: Compiled, *, key: bytes | None = None) -> bytes
     _check(parts)
     if backend.name == NUMPY:
         facts: dict[str, object] = {}
-        data = written_program(portable_program(closed), argument_labels(compiled.in_tree))
+        data = written_program(portable_program(closed), argument_labels(compiled.in_tree, closed.in_avals))
     elif isinstance(backend, StoresPrograms):
         facts, data = backend.store_program(parts.executable)
     else:

@@ -165,7 +165,7 @@ class Exported:
     out_avals: tuple[ShapedArray, ...]
     platforms: tuple[str, ...]
     mlir_module_serialized: bytes = field(repr=False)
-    calling_convention_version: int = oldest_convention
+    calling_convention_version: int = newest_convention
     nr_devices: int = 1
     disabled_safety_checks: tuple[DisabledSafetyCheck, ...] = ()
     in_shardings: tuple[SavedSharding | None, ...] = ()
@@ -192,7 +192,11 @@ class Exported:
         store(self, "in_shardings", tuple(self.in_shardings) or (None,) * count)
         store(self, "out_shardings", tuple(self.out_shardings) or (None,) * len(self.out_avals))
         if self._plan is None:
-            store(self, "_plan", plan([aval.shape for aval in self.in_avals], argument_labels(self.in_tree)))
+            store(
+                self,
+                "_plan",
+                plan([aval.shape for aval in self.in_avals], argument_labels(self.in_tree, self.in_avals)),
+            )
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Exported and self._key == other._key
@@ -278,8 +282,8 @@ class Exported:
         for label, given, expected in zip(self._plan.labels, avals, self.in_avals, strict=True):
             if given.dtype != expected.dtype:
                 raise ArgumentError(
-                    f"{self.fun_name}: {label} is {expected.str_short()} in the exported program, got "
-                    f"{given.str_short()}"
+                    f"{self.fun_name}: Dtype mismatch for {label}, which is {expected.str_short()} in the exported "
+                    f"program, got {given.str_short()}"
                 )
         try:
             sizes = self._plan.sizes([aval.shape for aval in avals])
@@ -359,7 +363,12 @@ def _hlo(shardings: Sequence[SavedSharding | None], avals: Sequence[ShapedArray]
     )
 
 
-def argument_labels(in_tree: PyTreeDef) -> list[str]:
-    """What the flat arguments are called in messages: `args[0]`, `kwargs['x']`."""
-    paths = tree.flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))[0]
-    return [("args", "kwargs")[path[0].idx] + "".join(map(str, path[1:])) for path, _ in paths]
+def argument_labels(in_tree: PyTreeDef, avals: Sequence[ShapedArray]) -> list[str]:
+    """What the flat arguments, of these types, are called in messages: `args[0]`, `kwargs['x']`."""
+    paths = tree.flatten_with_path(in_tree.unflatten(avals))[0]  # nodes of users may look at the shapes of leaves
+    return [argument_label(path) for path, _ in paths]
+
+
+def argument_label(path: Sequence[Any]) -> str:
+    """What the argument at a path of `(positional arguments, keyword arguments)` is called."""
+    return ("args", "kwargs")[path[0].idx] + "".join(map(str, path[1:]))

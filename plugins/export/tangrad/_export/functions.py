@@ -6,16 +6,24 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tangrad import default_backend, tree
-from tangrad._export.exported import NUMPY, DisabledSafetyCheck, Exported, argument_labels, check_contents
+from tangrad._export.exported import (
+    NUMPY,
+    DisabledSafetyCheck,
+    Exported,
+    argument_label,
+    argument_labels,
+    check_contents,
+)
 from tangrad._export.writing import devices_of, saved, written_program
 from tangrad.autodiff import tangent_aval, vjp
 from tangrad.core import Backend, ClosedJaxpr, api_boundary, backend_names, eval_jaxpr, get_backend
-from tangrad.core.arguments import first_symbolic
+from tangrad.core.arguments import first_symbolic, is_symbolic
 from tangrad.core.backends import program_shardings
 from tangrad.core.programs import lower_program
-from tangrad.extend.jit import JitFunction, TracedParts, jit, parts_of_traced, stated
+from tangrad.extend.jit import TracedParts, jit, parts_of_traced, stated
 from tangrad.extend.runtime import portable_program
 from tangrad.extend.symbolic import Plan, plan
+from tangrad.stages import Wrapped
 
 if TYPE_CHECKING:
     from tangrad.tree_util import PyTreeDef
@@ -53,8 +61,8 @@ def export(
 
     Args:
         fun_jit: a function; what `jit` returned keeps its options.
-        platforms: names of platforms that the program is for ("cpu", "cuda", "rocm", "tpu", and "numpy" for the NumPy
-            backend); None: that of the default device.
+        platforms: names of platforms that the program is for ("cpu", "cuda", "rocm", "tpu", others that XLA is extended
+            by, and "numpy" for the NumPy backend); None: that of the default device.
         disabled_checks: see `DisabledSafetyCheck`.
 
     Returns:
@@ -62,7 +70,7 @@ def export(
 
     Raises:
         TypeError: for what is no function.
-        ValueError: for unknown platforms; for custom calls that others may not have; for shapes that do not determine
+        ValueError: for misspelt platforms; for custom calls that others may not have; for shapes that do not determine
             their variables.
         NotImplementedError: for programs with ordered effects, or in memories of devices; for platforms other than
             "numpy" without the XLA backend.
@@ -76,7 +84,7 @@ def export(
     >>> doubled.out_avals
     (ShapedArray(float32[b,3]),)
     """
-    if not isinstance(fun_jit, JitFunction):
+    if not isinstance(fun_jit, Wrapped):
         if not callable(fun_jit):
             raise TypeError(f"export takes a function, got {fun_jit!r} of type {type(fun_jit).__name__}")
         fun_jit = jit(fun_jit)
@@ -86,6 +94,7 @@ def export(
 
     def exported(*args: object, **kwargs: object) -> Exported:
         chosen = _checked_platforms(platforms)
+        _check_scopes(args, kwargs)
         traced = fun_jit.trace(*args, **kwargs)
         parts = parts_of_traced(traced)
         if parts.outer:
@@ -95,14 +104,35 @@ def export(
     return api_boundary(exported)
 
 
+def _check_scopes(args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+    """Raise ValueError for dimensions of different scopes: variables of one name would be different ones."""
+    first: tuple[str, object] | None = None
+    for path, leaf in tree.leaves_with_path((args, kwargs)):
+        shape = getattr(leaf, "shape", ())  # of static arguments it may be anything
+        for size in filter(is_symbolic, shape if isinstance(shape, tuple) else ()):
+            label = argument_label(path)
+            first = first or (label, size.scope)
+            if size.scope is not first[1]:
+                raise ValueError(
+                    f"export: symbolic scopes are mixed: the dimensions of {first[0]} are of one, {size} of {label} is "
+                    "of another; write all shapes with one: symbolic_shape(..., scope=scope)"
+                )
+
+
 def _checked_platforms(platforms: Sequence[str] | None) -> tuple[str, ...]:
     if platforms is None:
         return (default_export_platform(),)
     if isinstance(platforms, str):
         raise TypeError(f"export: platforms must be a sequence of names, got the string {platforms!r}")
     chosen = tuple(["cuda" if name == "gpu" else name for name in platforms])
-    if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(PLATFORMS):
-        raise ValueError(f"export: platforms must be different ones of {PLATFORMS}, got {list(platforms)}")
+    words = all([isinstance(name, str) and name.isidentifier() for name in chosen])
+    if not chosen or len(set(chosen)) < len(chosen) or not words:
+        raise ValueError(f"export: platforms must be different names, such as {PLATFORMS}, got {list(platforms)}")
+    for name in set(chosen).difference(PLATFORMS):  # of a plugin of PJRT's: it has the rules for all platforms
+        from difflib import get_close_matches  # only to explain an error
+
+        for near in get_close_matches(name.lower(), PLATFORMS, 1, 0.7):
+            raise ValueError(f"export: platforms has {name!r}, which is none that is known: did you mean {near!r}?")
     return chosen
 
 
@@ -115,7 +145,7 @@ def _exported(
 ) -> Exported:
     closed, name = parts.program, parts.name
     _check_effects(closed, name)
-    found: Plan = plan([aval.shape for aval in closed.in_avals], argument_labels(in_tree))
+    found: Plan = plan([aval.shape for aval in closed.in_avals], argument_labels(in_tree, closed.in_avals))
     compiled = tuple([platform for platform in platforms if platform != NUMPY])
     devices = devices_of([*parts.in_shardings, *parts.out_shardings, *program_shardings(closed)])
     inputs = [saved(one, aval.ndim, devices) for one, aval in zip(parts.in_shardings, closed.in_avals, strict=True)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tangrad import tree
-from tangrad.core import api_boundary, copy_identity, get_backend, holding, thread
+from tangrad.core import api_boundary, backend_names, copy_identity, get_backend, holding, thread
 from tangrad.core.programs import lower_program
 from tangrad.extend.jit import (
     Call,
@@ -132,7 +132,7 @@ def xla_computation(
             whole on every partition, or a prefix of the arguments of these. All that are cut are cut into the same
             number of parts, which is that of the program's partitions.
         out_parts: the same for the result.
-        backend: the name of a backend that compiles by XLA.
+        backend: the name of a backend that compiles by XLA, or of its platform.
         tuple_args: whether the computation takes one tuple of all arguments; None: if there are more than 100.
         instantiate_const_outputs: without effect; results that are constants are always results.
         return_shape: whether to return the shapes of the result as well: `(computation, tree of ShapeDtypeStruct)`.
@@ -193,7 +193,9 @@ def xla_computation(
 
 
 def _compiler(name: str | None) -> Backend:
-    backend = get_backend("xla" if name is None else name)
+    backend = get_backend(name if name in backend_names() else "xla")
+    if name not in (None, backend.name, backend.platform):
+        get_backend(name)  # raises, naming what is installed
     if backend.name != "xla":
         raise TypeError(f"xla_computation needs a backend that compiles by XLA, got backend={name!r}")
     return backend

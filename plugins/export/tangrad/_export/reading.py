@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tangrad._export.bytecode import DamagedModule, read_contents
 from tangrad._export.exported import NUMPY, DisabledSafetyCheck, Exported, check_contents
 from tangrad._export.structures import tree_from
-from tangrad._export.writing import HEADER, HEADERS, MAGIC, MOST, MOST_DEVICES, SavedSharding, read_program
+from tangrad._export.writing import HEADER, HEADERS, MAGIC, MOST, MOST_DEVICES, SavedSharding, read_program, typed
 from tangrad._export.writing import read as read_sharding
 from tangrad.core import ClosedJaxpr, ShapedArray
 from tangrad.dtypes import ExtendedDType
@@ -88,7 +88,7 @@ def _program(written: memoryview, fields: Params) -> ClosedJaxpr | None:
     except ValueError as error:
         _refuse(f"its program for NumPy cannot be read ({error})")
     for own, stated in ((closed.in_avals, fields["in_avals"]), (closed.out_avals, fields["out_avals"])):
-        if [aval.str_short() for aval in own] != [aval.str_short() for aval in stated]:
+        if [aval.plain.str_short() for aval in own] != [aval.plain.str_short() for aval in stated]:
             _refuse("its program for NumPy is of other types than it declares")
     return closed
 
@@ -137,6 +137,11 @@ def _fields(found: object) -> dict[str, Any]:
     count = read_number(found["devices"])
     if not 1 <= count <= MOST_DEVICES:
         raise ValueError(f"a program for {count} devices")
+    explicit = found.get("explicit") or {"in": [None] * len(in_avals), "out": [None] * len(out_avals)}
+    in_avals, out_avals = [
+        tuple([typed(aval, entry, count) for aval, entry in zip(avals, read_list(explicit[key]), strict=True)])
+        for key, avals in (("in", in_avals), ("out", out_avals))
+    ]
     return {
         "fun_name": read_text(found["name"]),
         "in_tree": in_tree,
@@ -168,8 +173,8 @@ def _shardings(
 
 def check_arguments(in_tree: PyTreeDef) -> None:
     """Raise ValueError unless a structure is that of positional arguments and keywords."""
-    shape = in_tree.unflatten(range(in_tree.num_leaves))
-    if type(shape) is not tuple or [type(part) for part in shape] != [tuple, dict]:
+    kinds = [(node.node_data() or (None,))[0] for node in (in_tree, *in_tree.children())]
+    if kinds != [tuple, tuple, dict]:
         raise ValueError("its arguments are no pair of positional ones and keywords")
 
 

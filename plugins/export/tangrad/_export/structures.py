@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -53,6 +54,7 @@ def result_type(name: str) -> type | None:
 DEPTH = 100
 LEAF = 0
 MOST_BYTES = 1 << 20  # of what an author writes of a node
+_DICTS = {dict: "dict", OrderedDict: "ordered_dict"}
 _NONE, _LEAF = tree.structure(None), tree.structure(0)
 
 
@@ -189,8 +191,8 @@ def _is_defined_again(known: type, found: type) -> bool:
 
 
 def described_tree(structure: PyTreeDef, depth: int = 0) -> int | str | list[object] | None:
-    """A structure as JSON: 0 for a leaf, None, `["tuple", ...]`, `["list", ...]`, `["dict", [key, ...], ...]`,
-    `["node", name, what its author wrote in hexadecimal, ...]`.
+    """A structure as JSON: 0 for a leaf, None, `["tuple", ...]`, `["list", ...]`, `["dict", [key, ...], ...]`, the same
+    of an "ordered_dict", `["node", name, what its author wrote in hexadecimal, ...]`.
 
     Raises ArgumentError for nodes of other types and keys that are no strings, ValueError for what is nested too deep.
     """
@@ -205,8 +207,8 @@ def described_tree(structure: PyTreeDef, depth: int = 0) -> int | str | list[obj
         return None
     if kind in (tuple, list):
         return [kind.__name__, *parts]
-    if kind is dict and all([isinstance(key, str) for key in metadata]):
-        return ["dict", list(metadata), *parts]
+    if kind in _DICTS and all([isinstance(key, str) for key in metadata]):
+        return [_DICTS[kind], list(metadata), *parts]
     form = _form(kind)
     if form is None:
         raise ArgumentError(
@@ -238,11 +240,17 @@ def _built(description: object, depth: int) -> PyTreeDef:
     kind, *items = description
     if kind in ("tuple", "list"):
         return _node({"tuple": tuple, "list": list}[kind], None, [_built(item, depth + 1) for item in items])
-    if kind == "dict" and items and isinstance(items[0], list) and all([isinstance(key, str) for key in items[0]]):
+    if (
+        kind in ("dict", "ordered_dict")
+        and items
+        and isinstance(items[0], list)
+        and all([isinstance(key, str) for key in items[0]])
+    ):
         keys, *values = items
-        if len(keys) != len(values) or keys != sorted(set(keys)):
+        if len(keys) != len(values) or sorted(keys) != sorted(set(keys)) or (kind == "dict" and keys != sorted(keys)):
             raise ValueError("a dictionary whose keys and values do not fit")
-        return _node(dict, keys, [_built(value, depth + 1) for value in values])
+        children = [_built(value, depth + 1) for value in values]
+        return _node(dict, keys, children) if kind == "dict" else _node(OrderedDict, tuple(keys), children)
     if kind == "node" and len(items) > 1 and all([isinstance(item, str) for item in items[:2]]):
         name, written = items[:2]
         return _registered(name, written, [_built(item, depth + 1) for item in items[2:]])

@@ -15,7 +15,7 @@ from tangrad.core import ClosedJaxpr, Device, ShapedArray, Sharding, dtypes, get
 from tangrad.dtypes import ExtendedDType
 from tangrad.extend import runtime
 from tangrad.extend.runtime import DEFAULT, SavedProgram, pack, program_sections, unpack
-from tangrad.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
+from tangrad.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 
 # How the arguments and results of a program over several devices are sharded, as files say it: without the devices
 # The devices of a program are numbered, in the order of their ids.
@@ -234,6 +234,7 @@ def _described(exported: Any) -> dict[str, object]:
         **_described_shardings(exported),
         "disabled_checks": [[check.kind, check.target] for check in exported.disabled_safety_checks],
         "global_constants": exported.uses_global_constants,
+        **_described_types(exported),
     }
 
 
@@ -242,6 +243,39 @@ def _described_shardings(exported: Any) -> dict[str, object]:
     if exported.nr_devices == 1:
         return {}
     return {key: list(map(described, getattr(exported, key))) for key in ("in_shardings", "out_shardings")}
+
+
+def _described_types(exported: Any) -> dict[str, object]:
+    """What types record along Explicit axes; nothing where they record nothing, so that earlier releases read them."""
+    found = {key: [_explicit(aval) for aval in getattr(exported, f"{key}_avals")] for key in ("in", "out")}
+    return {"explicit": found} if any(map(any, found.values())) else {}
+
+
+def _explicit(aval: ShapedArray) -> list[object] | None:
+    if aval.infer_types is None:
+        return None
+    mesh, (unreduced, reduced, _) = aval.sharding.mesh, aval.sharding.combining
+    words = {name: _word(name, number) for number, name in enumerate(mesh.axis_names)}
+    saved = SavedSharding(
+        tuple([(words[name], size) for name, size in mesh.shape.items()]),
+        tuple([tuple([words[axis] for axis in axes]) for axes in aval.sharding.dimension_axes(aval.ndim)]),
+    )
+    shares = [sorted([words[axis] for axis in axes]) for axes in (unreduced, reduced)]
+    return [described(saved), [kind.name for kind in mesh.axis_types], *shares]
+
+
+def typed(aval: ShapedArray, entry: Any, device_count: int) -> ShapedArray:
+    """A type with what it records along Explicit axes. Raises ValueError, KeyError or TypeError for anything else."""
+    if entry is None:
+        return aval
+    sharding, kinds, unreduced, reduced = entry
+    saved = read(sharding, aval.ndim, device_count)
+    if saved is None or len(kinds) != len(saved.grid):
+        raise ValueError(f"the type of an array has no axes, or other ones: {entry!r:.200}")
+    sizes, names = [size for _, size in saved.grid], [name for name, _ in saved.grid]
+    mesh = AbstractMesh(sizes, names, axis_types=tuple([AxisType[kind] for kind in kinds]))
+    spec = PartitionSpec(*saved.dimensions, unreduced=frozenset(unreduced), reduced=frozenset(reduced))
+    return NamedSharding(mesh, spec).type_of(aval)
 
 
 def described_aval(aval: ShapedArray) -> list[object]:

@@ -48,11 +48,11 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
 
 def _inexact(name: str, x: Value) -> Value:
     """An array, integers as floats."""
-    if dtypes.issubdtype(x.aval.dtype, np.inexact):
-        return x
     if x.aval.dtype == np.bool_:
         raise TypeError(f"{name} takes numbers, got {x.aval.str_short()}")
-    return promote_inexact(name, x)[0]
+    if not dtypes.issubdtype(x.aval.dtype, np.inexact):
+        x = promote_inexact(name, x)[0]
+    return lax.convert_element_type(x, x.aval.dtype) if x.aval.weak_type else x  # shares are of no Python number
 
 
 def _masked_softmax(x: Value, axis: Axis, where: object) -> Array:

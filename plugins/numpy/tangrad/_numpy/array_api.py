@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tangrad.core import Device, dtypes, get_backend
+from tangrad.core import Device, Sharding, dtypes, get_backend
 from tangrad.core.backends import chosen_device
 from tangrad.typing import DeviceLike
 
@@ -32,8 +32,10 @@ class NamespaceInfo:
         return {"boolean indexing": True, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> Device:
-        """The device of new arrays."""
+        """The device of new arrays; where they are on all devices of a mesh, the first."""
         device = chosen_device()
+        if isinstance(device, Sharding):
+            return device.device_order[0]
         return get_backend().devices()[0] if device is None else device
 
     def devices(self) -> list[Device]:

@@ -17,6 +17,7 @@ from tangrad._numpy.operations import numerical
 from tangrad.core import EVAL_TRACE, Array, Literal, ShapedArray, Tracer, as_array, dtypes, get_aval, put, thread
 from tangrad.core.arguments import can_represent_array, represented_array
 from tangrad.core.caches import DirectCalls
+from tangrad.errors import ArgumentError
 from tangrad.extend.lax import concatenate_p, constrained, convert_element_type_p, copy_p, is_device, place_of
 from tangrad.typing import ArrayLike, DeviceLike, DType, DTypeLike, ShardingLike, Value
 
@@ -25,7 +26,7 @@ _SMALL, _LARGE = 1e-4, 65504.0  # between them are numbers of all floating dtype
 _WEAK = frozenset({int, float, complex})
 
 
-# --- from values ---------------------------------------------------------------------------------------------------
+# --- from values ---
 
 
 def array(
@@ -342,7 +343,7 @@ def _stacked(value: Any, dtype: DType) -> Value:
     shapes = {part.aval.shape for part in parts}
     if len(shapes) > 1:
         listed = ", ".join([str(part.aval.shape) for part in parts])
-        raise ValueError(f"array: the sequences are ragged: elements of shapes {listed} in one dimension")
+        raise ArgumentError(f"array: the sequences are ragged: elements of shapes {listed} in one dimension")
     return concatenate_p.bind(*[broadcast_to_shape(part, (1, *part.aval.shape)) for part in parts], dimension=0)
 
 
@@ -398,7 +399,7 @@ def _has_buffer(value: Any) -> bool:
     return True
 
 
-# --- placing -------------------------------------------------------------------------------------------------------
+# --- placing ---
 
 
 def placed(x: Any, device: DeviceLike) -> Array:

@@ -24,6 +24,7 @@ from tangrad._numpy.settings import check_dtypes
 from tangrad._numpy.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel
 from tangrad.core import EVAL_TRACE, Array, Tracer, thread
 from tangrad.core.caches import DirectCalls
+from tangrad.errors import ArgumentError
 from tangrad.extend.lax import concatenate_p, split_p, squeeze_p
 from tangrad.typing import ArrayLike, DType, DTypeLike, Value
 
@@ -90,7 +91,7 @@ def concatenate(arrays: ArrayLike | Sequence[ArrayLike], axis: int | None = 0, d
         raise ValueError("concatenate: arrays without dimensions cannot be joined; use stack")
     if len(ranks) > 1:
         shapes = ", ".join([str(x.aval.shape) for x in made])
-        raise ValueError(f"concatenate: arrays must have one number of dimensions, got shapes {shapes}")
+        raise ArgumentError(f"concatenate: arrays must have one number of dimensions, got shapes {shapes}")
     dimension = canonical_axis("concatenate", axis, made[0].aval.ndim)
     if len(made) == 1:
         return made[0]
@@ -193,7 +194,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple([squeeze_p.bind(part, dimensions=(dimension,)) for part in parts])
 
 
-# --- by the names of directions ------------------------------------------------------------------------------------
+# --- by the names of directions ---
 
 
 @as_one("dtype", sequence="tup")
@@ -310,7 +311,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     return concatenate([arr, values], axis=axis)
 
 
-# --- blocks --------------------------------------------------------------------------------------------------------
+# --- blocks ---
 
 
 def block(arrays: object) -> Array:

@@ -18,6 +18,7 @@ from tangrad._numpy.products import outer as outer_of
 from tangrad._numpy.ranges import eye
 from tangrad._numpy.shapes import expand_dims
 from tangrad.core import Array
+from tangrad.errors import ArgumentError
 from tangrad.lax import PrecisionLike
 from tangrad.typing import ArrayLike, DTypeLike
 
@@ -72,7 +73,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     except TypeError:
         raise TypeError(f"matrix_power: the exponent must be an integer, got {n!r}") from None
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
-        raise ValueError(f"matrix_power takes square matrices, got shape {array.shape}")
+        raise ArgumentError(f"matrix_power takes square matrices, got shape {array.shape}")
     if count < 0:
         array, count = inv(array), -count
     result = None

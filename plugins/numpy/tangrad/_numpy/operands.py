@@ -80,7 +80,7 @@ _widths = _Widths()
 dtypes.on_x64_change(_widths.note)
 
 
-# --- values into operands ------------------------------------------------------------------------------------------
+# --- values into operands ---
 
 
 def is_array_like(value: object) -> bool:
@@ -139,7 +139,7 @@ def _convert_literal(value: Literal, dtype: DType, weak_type: bool) -> Array | L
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
 
 
-# --- promotion -----------------------------------------------------------------------------------------------------
+# --- promotion ---
 
 
 def _remember(dtype: DType) -> None:
@@ -192,7 +192,7 @@ def promote_numeric(name: str, *values: ArrayLike) -> list[Value]:
     return [cast(value, dtypes.to_numeric_dtype(dtype), weak) for value in values]
 
 
-# --- broadcasting --------------------------------------------------------------------------------------------------
+# --- broadcasting ---
 
 
 def broadcast_shape(name: str, shapes: Sequence[tuple[object, ...]]) -> tuple[int, ...]:
@@ -201,7 +201,7 @@ def broadcast_shape(name: str, shapes: Sequence[tuple[object, ...]]) -> tuple[in
         return common_shape(tuple(shapes))
     except ValueError:
         listed = ", ".join([str(shape) for shape in shapes])
-        raise ValueError(f"{name} got shapes that do not broadcast together: {listed}") from None
+        raise ArgumentError(f"{name} got shapes that do not broadcast together: {listed}") from None
 
 
 @lru_cache(2048)
@@ -263,7 +263,7 @@ def align_numeric(name: str, *values: ArrayLike) -> Sequence[Value]:
     return broadcast(name, promote_numeric(name, *values))
 
 
-# --- the tables of the fast paths ----------------------------------------------------------------------------------
+# --- the tables of the fast paths ---
 
 
 def scalar_beside(aval: ShapedArray, kind: type, number: float | None, key: object) -> Literal | None:
@@ -303,7 +303,7 @@ def note_direct(x: ShapedArray, y: ShapedArray) -> None:
         direct_pairs[x, y] = True
 
 
-# --- arguments that are not arrays ---------------------------------------------------------------------------------
+# --- arguments that are not arrays ---
 
 
 def canonical_axis(name: str, axis: object, rank: int, argument: str = "axis") -> int:
@@ -360,7 +360,7 @@ def canonical_shape(name: str, shape: Any, argument: str = "shape") -> tuple[int
     sizes = [size if type(size) is int or is_symbolic(size) else _size(name, size, shape, argument) for size in shape]
     for size in sizes:
         if type(size) is int and size < 0:
-            raise ValueError(f"{name}: {argument} must not have negative sizes, got {tuple(shape)}")
+            raise ArgumentError(f"{name}: {argument} must not have negative sizes, got {tuple(shape)}")
     return tuple(sizes)
 
 
@@ -461,7 +461,7 @@ def select(which: object, on_true: Value, on_false: Value) -> Array:
     return select_n_p.bind(which, on_false, on_true)
 
 
-# --- Whether a result is weakly typed: takes the dtype of what it meets, as Python numbers do -------------------------
+# --- Whether a result is weakly typed: takes the dtype of what it meets, as Python numbers do ---
 
 
 def of_known_type(values: Sequence[ArrayLike], operands: Sequence[Value]) -> Sequence[Value]:

@@ -27,6 +27,7 @@ from tangrad._numpy.operands import (
 from tangrad._numpy.shapes import atleast_1d
 from tangrad._numpy.tiling import trim_zeros
 from tangrad.core import Array, dtypes, transfers
+from tangrad.errors import ArgumentError
 from tangrad.extend.lax import add_p, mul_p, neg_p
 from tangrad.typing import ArrayLike, Value
 
@@ -284,7 +285,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     return result
 
 
-# --- Polynomials from points and from coefficients: `tangrad.numpy.polyfit` and `roots` -------------------------------
+# --- Polynomials from points and from coefficients: `tangrad.numpy.polyfit` and `roots` ---
 
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -371,7 +372,7 @@ def _fit(
     if values.ndim not in (1, 2):
         raise TypeError(f"polyfit: y must have one or two dimensions, got shape {values.shape}")
     if values.shape[0] != places.shape[0]:
-        raise ValueError(f"polyfit: x and y must be of one length, got shapes {places.shape} and {values.shape}")
+        raise ArgumentError(f"polyfit: x and y must be of one length, got shapes {places.shape} and {values.shape}")
     count = places.shape[0]
     if rcond is None:
         rcond = count * float(dtypes.finfo(places.dtype).eps)

@@ -22,6 +22,7 @@ from tangrad._numpy.rounding import conjugate
 from tangrad._numpy.settings import check_dtypes, check_promotion, check_rank_promotion
 from tangrad._numpy.shapes import expand_dims, ravel
 from tangrad.core import Array
+from tangrad.errors import ArgumentError
 from tangrad.extend.lax import (
     DotDimensionNumbers,
     canonicalize_precision,
@@ -56,12 +57,12 @@ def _dot_general(lhs: Value, rhs: Value, numbers: object, options: tuple[object,
 
 def _check_contraction(name: str, left: object, right: object, left_shape: object, right_shape: object) -> None:
     if left != right:
-        raise ValueError(
+        raise ArgumentError(
             f"{name}: shapes {left_shape} and {right_shape} do not fit: {left} and {right} must be the same size"
         )
 
 
-# --- matmul --------------------------------------------------------------------------------------------------------
+# --- matmul ---
 
 
 def matmul(
@@ -178,7 +179,7 @@ def _in_order(
 matmul_operator = operator_form("matmul", "@", matmul)
 
 
-# --- dot and its kin -----------------------------------------------------------------------------------------------
+# --- dot and its kin ---
 
 
 def dot(
@@ -451,7 +452,7 @@ def tensordot(
     left_axes, right_axes = _tensordot_axes(axes, len(left), len(right))
     sizes = [left[axis] for axis in left_axes], [right[axis] for axis in right_axes]
     if sizes[0] != sizes[1]:
-        raise ValueError(
+        raise ArgumentError(
             f"tensordot: axes {axes} of shapes {left} and {right} have different sizes, {sizes[0]} and {sizes[1]}"
         )
     chosen = _options("tensordot", precision, preferred_element_type)

@@ -14,6 +14,8 @@ from tangrad._numpy.operands import (
     INT32,
     array_operand,
     canonical_axes,
+    cast,
+    convert,
     is_complex,
     promote_inexact,
     refuse_out,
@@ -26,7 +28,7 @@ from tangrad._numpy.rounding import ceil, floor
 from tangrad._numpy.selection import clip, where
 from tangrad._numpy.shapes import broadcast_to, expand_dims, reshaped
 from tangrad._numpy.taking import take_along_axis
-from tangrad.core import Array, literal
+from tangrad.core import Array, dtypes, literal
 from tangrad.extend.lax import add_p, convert_element_type_p, mul_p, sharded_call, sort_p, sub_p
 from tangrad.typing import ArrayLike, Axis, Dimensions, ShardingLike, Value
 
@@ -34,7 +36,7 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 _WEIGHTED_METHOD = "inverted_cdf"
 
 
-# --- public functions ----------------------------------------------------------------------------------------------
+# --- public functions ---
 
 
 @as_one("axis", "out", "overwrite_input", "method", "keepdims")
@@ -255,7 +257,7 @@ def nanmedian(
     return _quantile("nanmedian", a, 0.5, axis, "midpoint", keepdims, None, True)
 
 
-# --- how -----------------------------------------------------------------------------------------------------------
+# --- how ---
 
 
 def _shares(name: str, q: ArrayLike) -> Array:
@@ -268,10 +270,15 @@ def _quantile(
 ) -> Array:
     (x,) = promote_inexact(name, a)
     own = x.aval.dtype
-    x, shares = promote_inexact(name, x, asarray(q) if isinstance(q, (list, tuple)) else q)
-    x, shares = array_operand(name, x), array_operand(name, shares)
-    if is_complex(x):
+    if isinstance(q, (list, tuple)):
+        q = asarray(q)
+    (given,) = promote_inexact(name, q)
+    if is_complex(x) or is_complex(given):
         raise ValueError(f"{name} does not accept complex numbers, which have no order")
+    # Shares take no part in promotion, and numbers of 16 bits are no places among thousands of elements.
+    wide = own.itemsize == 8 or (given.aval.dtype.itemsize == 8 and not given.aval.weak_type)
+    computed = dtypes.as_dtype("float64" if wide else "float32")
+    x, shares = array_operand(name, convert(x, computed)), array_operand(name, cast(q, computed, False))
     if shares.ndim > 1:
         raise ValueError(f"{name}: q must have at most one dimension, got shape {shares.aval.shape}")
     if weights is not None or method == _WEIGHTED_METHOD:

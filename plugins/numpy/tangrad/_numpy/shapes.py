@@ -24,6 +24,7 @@ from tangrad._numpy.operands import (
 from tangrad.core import EVAL_TRACE, Array, ShapedArray, thread
 from tangrad.core.arguments import is_symbolic
 from tangrad.core.caches import DirectCalls
+from tangrad.errors import ArgumentError
 from tangrad.extend.lax import broadcast_in_dim_p, copy_p, reshape_p, sharded_call, squeeze_p
 from tangrad.typing import ArrayLike, Axis, Shape, ShardingLike, Value
 
@@ -35,7 +36,7 @@ def _array(name: str, value: ArrayLike) -> Array:
     return value if isinstance(value, Array) else array_operand(name, value)
 
 
-# --- reshape -------------------------------------------------------------------------------------------------------
+# --- reshape ---
 
 
 def reshape(
@@ -134,7 +135,7 @@ def _resolved(aval: ShapedArray, sizes: tuple[object, ...]) -> tuple[int, ...]:
         return known
     total, rest = aval.size, math.prod(known)
     if rest == 0 or total % rest != 0:
-        raise ValueError(f"reshape: shape {aval.shape} has {total} elements, which do not make up shape {sizes}")
+        raise ArgumentError(f"reshape: shape {aval.shape} has {total} elements, which do not make up shape {sizes}")
     return (*known[: unknown[0]], total // rest, *known[unknown[0] + 1 :])
 
 
@@ -174,7 +175,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike = None) 
     return reshaped(x, (x.aval.size,)) if order == "C" else reshape(x, (x.aval.size,), order)
 
 
-# --- dimensions of size 1 ------------------------------------------------------------------------------------------
+# --- dimensions of size 1 ---
 
 
 def expand_dims(a: ArrayLike, axis: Axis) -> Array:
@@ -320,7 +321,7 @@ def atleast_3d(*arys: ArrayLike) -> Array | tuple[Array, ...]:
     return _at_least("atleast_3d", 3, arys)
 
 
-# --- broadcasting --------------------------------------------------------------------------------------------------
+# --- broadcasting ---
 
 
 def broadcast_to(array: ArrayLike, shape: Shape, *, out_sharding: ShardingLike = None) -> Array:
@@ -394,7 +395,7 @@ def broadcast_shapes(*shapes: object) -> tuple[int, ...]:
     return broadcast_shape("broadcast_shapes", [canonical_shape("broadcast_shapes", shape) for shape in shapes])
 
 
-# --- what shape an array has ---------------------------------------------------------------------------------------
+# --- what shape an array has ---
 
 
 def _shape(name: str, a: object) -> tuple[int, ...]:

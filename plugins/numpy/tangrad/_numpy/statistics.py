@@ -33,7 +33,7 @@ from tangrad.typing import ArrayLike, Axis, DTypeLike, Value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# --- Means, variances and what is left of them: `tangrad.numpy.mean`, `var`, `average`, `cov`, … ----------------------
+# --- Means, variances and what is left of them: `tangrad.numpy.mean`, `var`, `average`, `cov`, … ---
 
 
 # Of what transfer guards ask: these bring numbers of their own.
@@ -248,9 +248,8 @@ def _variance_dtypes(name: str, x: Value, dtype: DTypeLike | None) -> tuple[np.d
     wanted = user_dtype(name, dtype)
     if is_complex(x) and not dtypes.issubdtype(wanted, np.complexfloating):
         raise ValueError(f"{name}: the variance of complex numbers needs a complex dtype to compute in, got {wanted}")
-    result = dtypes.to_floating_dtype(wanted) if dtypes.issubdtype(wanted, np.complexfloating) else wanted
     computed = dtypes.promote_types(own, wanted) if dtypes.issubdtype(wanted, np.inexact) else wanted
-    return result, computation_dtype(dtypes.to_inexact_dtype(computed))
+    return wanted, computation_dtype(dtypes.to_inexact_dtype(computed))
 
 
 def std(
@@ -295,7 +294,7 @@ def std(
     return sqrt_p.bind(_variance("std", a, axis, dtype, _degrees("std", ddof, correction), keepdims, where, mean))
 
 
-# --- averages ------------------------------------------------------------------------------------------------------
+# --- averages ---
 
 
 @overload
@@ -384,7 +383,7 @@ def _spread_weights(x: Value, weights: Value, axis: object) -> Value:
     return broadcast_to_shape(reshaped(moved, sizes), shape)
 
 
-# --- `tangrad.numpy.minmax`: the least and the greatest element together ----------------------------------------------
+# --- `tangrad.numpy.minmax`: the least and the greatest element together ---
 
 
 def minmax(

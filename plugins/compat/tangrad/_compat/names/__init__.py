@@ -12,10 +12,12 @@ from tangrad._compat.names.api_util import argnums_partial
 from tangrad._compat.names.linear_util import wrap_init
 from tangrad._compat.settings import config as config
 from tangrad._compat.settings import override, read_environment
+from tangrad.core import as_array
 from tangrad.core.settings import usable_settings
 from tangrad.tree_util import flatten_axes
 
 if TYPE_CHECKING:
+    from tangrad.core import Array
     from tangrad.typing import PyTree
 
 with suppress(ImportError):  # NumPy knows names such as "bfloat16" wherever jax was imported
@@ -49,6 +51,23 @@ def default_backend() -> str:
     Here the backend has a name of its own, "numpy" or "xla": `tangrad.default_backend()`.
     """
     return tangrad.devices()[0].platform
+
+
+def jvp(fun: Callable[..., PyTree], primals: PyTree, tangents: PyTree, has_aux: bool = False) -> tuple[PyTree, ...]:
+    """As `tangrad.jvp`; Python's numbers that a function returns as it was given them are Python's numbers still."""
+    given: dict[int, tuple[Array, object]] = {}
+
+    def entered(leaf: object) -> object:
+        if type(leaf) not in (bool, int, float, complex):
+            return leaf
+        array = as_array(leaf)
+        given[id(array)] = array, leaf
+        return array
+
+    primals = tangrad.tree.map(entered, primals)
+    value, derivative, *aux = tangrad.jvp(fun, primals, tangrad.tree.map(entered, tangents), has_aux)
+    kept = [tangrad.tree.map(lambda leaf: given.get(id(leaf), (leaf, leaf))[1], out) for out in (value, derivative)]
+    return (*kept, *aux)
 
 
 def fwd_and_bwd(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tangrad import ensure_compile_time_eval as ensure_compile_time_eval
 from tangrad import typeof as get_aval
 from tangrad._compat.primitives import Primitive as Primitive
-from tangrad._compat.types import ShapedArray as ShapedArray
 from tangrad._compat.types import aval_rules as pytype_aval_mappings
 from tangrad.batching import BatchTrace
 from tangrad.core import EVAL_TRACE, current_trace, dtypes, holding, is_array_value, thread
@@ -25,6 +24,7 @@ from tangrad.core import Effect as Effect
 from tangrad.core import Jaxpr as Jaxpr
 from tangrad.core import JaxprEqn as JaxprEqn
 from tangrad.core import Literal as Literal
+from tangrad.core import ShapedArray as ShapedArray
 from tangrad.core import Trace as Trace
 from tangrad.core import Tracer as Tracer
 from tangrad.core import Var as Var
@@ -41,10 +41,6 @@ from tangrad.core.transformations import StagingTrace
 from tangrad.errors import InconclusiveDimensionOperation as InconclusiveDimensionOperation
 from tangrad.errors import JaxprTypeError as JaxprTypeError
 from tangrad.typing import DType
-
-if TYPE_CHECKING:
-    from tangrad.core import ShapedArray as Plain
-
 
 Atom = Var | Literal
 Effects = frozenset
@@ -88,14 +84,14 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
         yield from jaxprs_in_params(equation.params)
 
 
-def mapped_aval(size: int, axis: int | None, aval: Plain) -> Plain:
+def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
     """The type of one example of what is mapped along `axis`."""
     if axis is None:
         return aval
     return aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
 
 
-def unmapped_aval(size: int, axis: int | None, aval: Plain, explicit_mesh_axis: object = None) -> Plain:
+def unmapped_aval(size: int, axis: int | None, aval: ShapedArray, explicit_mesh_axis: object = None) -> ShapedArray:
     """The type of all examples, along `axis`, of one of type `aval`."""
     if axis is None:
         return aval

@@ -8,11 +8,14 @@ import enum
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tangrad import devices, tree
+from tangrad import ShapeDtypeStruct, devices, tree
+from tangrad._compat.finder import is_installed
 from tangrad.core import Array, Tracer
 from tangrad.core.backends import as_sharding
+from tangrad.errors import ArgumentError
 from tangrad.extend.sharding import current_mesh
 from tangrad.sharding import AbstractMesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+from tangrad.stages import Compiled
 from tangrad.typing import PyTree
 
 # jaxlib itself calls `make_single_device_sharding` of the module, with devices of its own: it is not here.
@@ -111,13 +114,54 @@ class Format:
     sharding: Sharding | None = None
 
     def to_sharding(self, what: str, array: object = None) -> Sharding | None:
-        """The sharding that functions take which are given a format; `what` names the argument for errors."""
+        """The sharding that functions take which are given a format; `what` names the argument for errors.
+
+        Raises ArgumentError, which is a ValueError and a TypeError, for a layout that is open where there is no program
+        to choose one, and for one of another rank than the array's.
+        """
+        layout, rank = self.layout, getattr(array, "ndim", None)
+        if isinstance(layout, AutoLayout) and "_shardings" not in what:
+            raise ArgumentError(
+                f"{what}: sharding and layout should be concrete, got {self}: Layout.AUTO is for jit(in_shardings=, "
+                "out_shardings=)"
+            )
+        if isinstance(layout, Layout) and rank is not None and len(layout.major_to_minor) != rank:
+            raise ArgumentError(
+                f"{what}: major_to_minor must have the rank of the value, which is {rank}, got {layout.major_to_minor}"
+            )
         return None if self.sharding is None else as_sharding(self.sharding, what)
 
 
-def format_of(array: Array) -> Format:
+def format_of(array: Array | ShapeDtypeStruct) -> Format:
     """`array.format`: its sharding, and the layout that programs see, the last dimension the innermost."""
-    return Format(Layout(tuple(range(array.ndim))), array.sharding)
+    return Format(Layout(tuple(range(len(array.shape)))), array.sharding)
+
+
+def _formats_of(shardings: PyTree, types: PyTree) -> PyTree:
+    """The formats of a program's arguments or results: it takes and gives arrays as they are."""
+    own, structure = tree.flatten(types)
+    given = structure.flatten_up_to(shardings)
+    return structure.unflatten(
+        [Format(Layout(tuple(range(len(one.shape)))), place) for one, place in zip(own, given, strict=True)]
+    )
+
+
+def _inputs(compiled: Compiled) -> PyTree:
+    return _formats_of(compiled.input_shardings, compiled.in_avals)
+
+
+def _outputs(compiled: Compiled) -> PyTree:
+    return _formats_of(compiled.output_shardings, compiled.out_info)
+
+
+OF_FORMATS: tuple[tuple[type, str, object], ...] = (
+    (Compiled, "input_formats", property(_inputs)),
+    (Compiled, "output_formats", property(_outputs)),
+    (ShapeDtypeStruct, "format", property(format_of)),
+)
+if is_installed():  # where the alias is not, `input_formats` are shardings
+    for _owner, _name, _property in OF_FORMATS:
+        setattr(_owner, _name, _property)
 
 
 def with_layout_constraint(x: PyTree, layouts: PyTree) -> PyTree:
