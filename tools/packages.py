@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,10 @@ class Outcome:
     tests: dict[str, str]
     seconds: float
     megabytes: float
-    # Whether it ended by itself.
+    # Whether it ended by itself, and came to every test that was chosen.
     is_whole: bool
+    # The tests that the suite has, whether they were chosen or not.
+    collected: int = 0
 
     def named(self, result: str) -> set[str]:
         """The tests that went so."""
@@ -187,19 +190,50 @@ def _tests_of(package: Package, scratch: Path) -> list[str]:
 # --- Runs -------------------------------------------------------------------------------------------------------------
 
 
-# A plugin of pytest for a part of the tests that is spread over all of a suite. Names decide, so that both sides run
-# the same ones where a file can be imported on one side only.
-_ONE_IN = """from zlib import crc32
+# Why a test was not run: its file had taken the seconds that a file may take.
+_LEFT_OUT = "left out: its file took too long"
+# A plugin of pytest, which notes how many tests there are, and runs a part of them that is spread over all of a suite.
+# Names decide, so that both sides run the same ones where a file can be imported on one side only. Files that take long
+# are ended each by itself: those after them are run.
+_PART = """import time
+from collections import Counter
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+
+spent = Counter()
+
+
+def file_of(item):
+    return item.nodeid.partition("::")[0]
+
 
 def pytest_collection_modifyitems(config, items):
-    chosen = [item for item in items if crc32(item.nodeid.encode()) % {0} == 0]
-    config.hook.pytest_deselected(items=[item for item in items if crc32(item.nodeid.encode()) % {0}])
-    items[:] = chosen
+    Path("collected").write_text(str(len(items)))
+    left = [item for item in items if crc32(item.nodeid.encode()) % {every}]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in set(left)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    if spent[file_of(item)] > {seconds}:
+        pytest.skip("{left_out}")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    began = time.process_time()
+    yield
+    spent[file_of(item)] += time.process_time() - began
 """
 
 
-def run(package: Package, side: str, interpreter: Path, limit: float) -> Outcome:
+def run(package: Package, side: str, interpreter: Path, limit: float, file_limit: float = inf) -> Outcome:
     """Run the tests in a process of its own, which is ended after `limit` seconds; what ended before that counts.
+
+    The rest of a file's tests is left out once those before them took `file_limit` seconds of CPU time.
 
     Raises LookupError where there is no checkout, RuntimeError where no test ran.
     """
@@ -209,9 +243,10 @@ def run(package: Package, side: str, interpreter: Path, limit: float) -> Outcome
         run_as = ["-m", "pytest"] if side == "jax" else ["-m", "tangrad.compat.jax", "-m", "pytest"]
         options = [f"--report-log={report}", f"--timeout={TEST_LIMIT}", "-q", "-p", "no:cacheprovider"]
         options.append("--continue-on-collection-errors")  # of files whose libraries are not installed, on either side
-        if package.every > 1:
-            (scratch / "one_in_so_many.py").write_text(_ONE_IN.format(package.every), encoding="utf-8")
-            options += ["-p", "one_in_so_many"]
+        seconds = f"float({str(file_limit)!r})"
+        part = _PART.format(every=package.every, seconds=seconds, left_out=_LEFT_OUT)
+        (scratch / "part_of_suite.py").write_text(part, encoding="utf-8")
+        options += ["-p", "part_of_suite"]
         command = [str(interpreter), *run_as, *_tests_of(package, scratch), *options, *package.options]
         with open(scratch / "log", "w+") as log:
             status, used, is_whole = _wait(command, scratch, log.fileno(), limit)
@@ -219,7 +254,11 @@ def run(package: Package, side: str, interpreter: Path, limit: float) -> Outcome
             tests = dict(_read(report)) if report.exists() else {}
             if not tests:
                 raise RuntimeError(f"no test of {package.name} ran on {side} (status {status}):\n{log.read()[-3000:]}")
-    return Outcome(tests, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, is_whole)
+        count = scratch / "collected"
+        collected = int(count.read_text()) if count.exists() else 0
+    came_to = {name: result for name, result in tests.items() if result != "left out"}
+    is_whole = is_whole and len(came_to) == len(tests)
+    return Outcome(came_to, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, is_whole, collected)
 
 
 def _wait(command: Sequence[str], folder: Path, log: int, limit: float) -> tuple[int, os.struct_rusage, bool]:  # type: ignore[name-defined]
@@ -235,7 +274,10 @@ def _wait(command: Sequence[str], folder: Path, log: int, limit: float) -> tuple
 
 
 def _read(report: Path) -> Iterator[tuple[str, str]]:
-    """Yield tests and how they went: a test fails where its set-up, it itself or its end fails."""
+    """Yield tests and how they went: a test fails where its set-up, it itself or its end fails.
+
+    Those that were not run because their files had taken too long are "left out".
+    """
     failed = set()
     for line in report.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
@@ -246,6 +288,8 @@ def _read(report: Path) -> Iterator[tuple[str, str]]:
             failed.add(name)
         elif entry["$report_type"] == "CollectReport" or (entry["when"] != "call" and result == "passed"):
             continue
+        if result == "skipped" and _LEFT_OUT in str(entry.get("longrepr")):
+            result = "left out"
         yield name, "failed" if name in failed else result
 
 
@@ -263,10 +307,13 @@ class Comparison:
     explained: int
     time: float
     memory: float
-    # False where one of the runs was ended at its limit: then what both sides came to is compared.
+    # False where one of the runs, or a file's, was ended at its limit: then what both sides came to is compared.
     is_whole: bool
-    # That one test in so many was run.
+    # That one test in so many was chosen.
     every: int = 1
+    # The tests that the suite has on JAX, those that both sides ran or skipped.
+    suite: int = 0
+    ran: int = 0
 
 
 def compare(package: Package, theirs: Outcome, ours: Outcome) -> tuple[Comparison, list[str]]:
@@ -285,6 +332,8 @@ def compare(package: Package, theirs: Outcome, ours: Outcome) -> tuple[Compariso
         round(ours.megabytes / theirs.megabytes, 2),
         is_whole,
         package.every,
+        theirs.collected,
+        len(theirs.tests if is_whole else theirs.tests.keys() & ours.tests.keys()),
     )
     return row, unexpected
 
@@ -306,16 +355,25 @@ def record(rows: Sequence[Comparison]) -> None:
     RESULTS.write_text("\n".join(lines), encoding="utf-8")
 
 
+def _run_of(row: Comparison) -> str:
+    """The part of its suite that was run, in words."""
+    if row.is_whole and row.every == 1:
+        return "all"
+    chosen = f"1 in {row.every}" if row.every > 1 else ""
+    reached = f"{row.ran:,}" if row.ran else "in part"
+    return ", ".join(word for word in (chosen, "" if row.is_whole else reached) if word)
+
+
 def as_table(rows: Sequence[Comparison]) -> str:
     """The rows as a table in Markdown."""
     lines = [
-        "| package | version | pass on JAX | of these here | % | CPU time | peak memory |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| package | version | tests | run | pass on JAX | of these here | % | CPU time | peak memory |",
+        "|---|---|---:|---|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
         share = f"{100 * row.here / row.on_jax:.1f}" if row.on_jax else ""
-        part = (f", 1 in {row.every}" if row.every > 1 else "") + ("" if row.is_whole else ", in part")
-        counts = f"{row.on_jax:,}{part} | {row.here:,} | {share}"
+        tests = f"{row.suite:,}" if row.suite else ""
+        counts = f"{tests} | {_run_of(row)} | {row.on_jax:,} | {row.here:,} | {share}"
         # Runs that were ended at a limit came to different tests: their costs do not compare.
         costs = f"{row.time:.2f} | {row.memory:.2f}" if row.is_whole else " | "
         lines.append(f"| {row.name} | {row.version} | {counts} | {costs} |")
@@ -332,6 +390,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(packages())}; default: all")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for one package on one side; default: 3600")
+    help_file = "CPU seconds after which the rest of a file's tests is left out; default: none"
+    parser.add_argument("--file-limit", type=float, default=inf, help=help_file)
     parser.add_argument("--record", action="store_true", help=f"put the results into {RESULTS.relative_to(ROOT)}")
     options = parser.parse_args(arguments)
     if unknown := set(options.packages) - set(packages()):
@@ -340,7 +400,9 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.packages or packages():
         package = packages()[name]
         try:
-            outcomes = [run(package, side, python, options.limit) for side, python in environments().items()]
+            outcomes = [
+                run(package, side, python, options.limit, options.file_limit) for side, python in environments().items()
+            ]
         except LookupError as error:
             raise SystemExit(str(error)) from None
         row, failed = compare(package, *outcomes)

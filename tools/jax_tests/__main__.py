@@ -63,7 +63,7 @@ def run(name: str, folder: Path, environment: dict[str, str], arguments: Sequenc
 
 def _pytest(folder: Path, environment: dict[str, str], arguments: Sequence[str]) -> str | None:
     options = [
-        "-q",
+        "-qs",  # what is written goes through descriptors that JAX's tests put aside themselves
         "--tb=no",
         "-p",
         "tools.jax_tests.plugin",

@@ -15,6 +15,7 @@ import unittest
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from enum import Enum
+from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
@@ -44,6 +45,8 @@ _PUBLIC = (
     "jax",
     "jax.sharding",
     "jax.dtypes",
+    "jax.errors",
+    "jax.experimental.maps",
     "jax.lax",
     "jax.tree_util",
     "jax.ref",
@@ -74,7 +77,8 @@ class Absent:
             return self._absent.rpartition(".")[2]
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return Absent(f"{self._absent}.{name}")
+        full_name = f"{self._absent}.{name}"
+        return _STAND_INS[full_name]() if full_name in _STAND_INS else Absent(full_name)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if self._absent.endswith(".cache_clear"):
@@ -94,7 +98,15 @@ class Absent:
     def __add__(self, other: Any) -> Any:
         return other if self.collecting else self._ask()
 
-    __radd__ = __add__
+    __radd__ = __mul__ = __rmul__ = __sub__ = __rsub__ = __floordiv__ = __mod__ = __add__
+
+    def __neg__(self) -> Absent:
+        return self if self.collecting else self._ask()
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """A rule written down for a primitive: of use to nothing here."""
+        if not self.collecting:
+            self._ask()
 
     def __enter__(self) -> NoReturn:
         self._ask()
@@ -164,10 +176,18 @@ def _on_device(device: Any, **options: Any) -> Any:
     return _tangrad.sharding.SingleDeviceSharding(device, **options) if known else object()
 
 
+@lru_cache(0)
+def _get_backend(*args: Any) -> Any:
+    return importlib.import_module("jax.extend.backend").get_backend(*args)
+
+
 _GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
 # What the files' common modules cannot do without, and there is no public name for.
 _STAND_INS: dict[str, Callable[[], Any]] = {
     **{f"jax._src.config.{kind}_flag": lambda: Flag for kind in ("string", "int", "bool", "float", "enum")},
+    # The same in releases before 0.4.26, and before 0.4.17.
+    "jax._src.config.flags": lambda: importlib.import_module("absl.flags"),
+    **{f"jax._src.config.DEFINE_{kind}": lambda: Flag for kind in ("string", "integer", "bool", "float", "enum")},
     "jax._src.array.ArrayImpl": lambda: _tangrad.Array,
     "jax._src.config.ExplicitX64Mode": lambda: Enum(
         "ExplicitX64Mode", {name.upper(): name for name in ("warn", "error", "allow")}, type=str
@@ -175,6 +195,8 @@ _STAND_INS: dict[str, Callable[[], Any]] = {
     "jax._src.config._read": lambda: lambda name: getattr(importlib.import_module("jax").config, name, None),
     "jax._src.config.bool_env": lambda: lambda name, default: default,
     "jax._src.core.subjaxprs": lambda: _programs_in,
+    "jax._src.debugging.debug_callback": lambda: _tangrad.debug.callback,
+    "jax._src.debugging.debug_print": lambda: _tangrad.debug.print,
     "jax._src.deprecations.is_accelerated": lambda: lambda *_: True,
     "jax._src.dispatch.runtime_tokens": lambda: SimpleNamespace(
         clear=_nothing, block_until_ready=_tangrad.effects_barrier
@@ -195,6 +217,9 @@ _STAND_INS: dict[str, Callable[[], Any]] = {
     # Called for a shape while a file is collected.
     "jax._src.lax.windowed_reductions._select_and_gather_add": lambda: _largest_in_windows,
     "jax._src.lax.lax.remaining": lambda: _remaining,
+    # What they are before a test sets them.
+    **{f"jax._src.maps.SPMD_LOWERING{kind}.value": lambda: False for kind in ("", "_MANUAL")},
+    "jax._src.interpreters.mlir._platforms_with_donation": lambda: ["cpu", "cuda", "rocm", "tpu"],
     "jax._src.random.default_prng_impl": lambda: Absent("jax._src.random.default_prng_impl"),  # not the setting
     "jax._src.random.prng.KeyTy": lambda: type(_tangrad.random.key_dtype()),
     "jax._src.random.prng.PRNGKeyArray": lambda: _tangrad.Array,
@@ -204,6 +229,8 @@ _STAND_INS: dict[str, Callable[[], Any]] = {
     },
     "jax._src.sharding_impls.make_single_device_sharding": lambda: _on_device,
     "jax._src.util.install_failure_signal_handler": lambda: _nothing,
+    # Older files clear what it keeps.
+    **{f"jax._src.{module}.get_backend": lambda: _get_backend for module in ("lib.xla_bridge", "xla_bridge")},
     "jax.experimental.jet.fact": lambda: math.factorial,
     "jax._src.xla_bridge.num_cpu_devices": lambda: Flag("", len(_tangrad.devices())),
     "jax._src.xla_bridge.using_pjrt_c_api": lambda: _no,
@@ -217,7 +244,7 @@ def _found(name: str) -> Any:
     last = name.rpartition(".")[2]
     if name.startswith("jax._src.dtypes.") and hasattr(ml_dtypes, last):
         return getattr(ml_dtypes, last)
-    if name.startswith("jax._src."):
+    if name.startswith(("jax._src.", "jax.interpreters.")):
         for place in _PUBLIC:
             value = getattr(importlib.import_module(place), last, None)
             if value is not None and not isinstance(value, (Absent, ModuleType)):
