@@ -353,10 +353,6 @@ PROGRAMS = {
         lambda api, x, w: api.lax.conv_general_dilated(x, w, (1,), "SAME", feature_group_count=3),
         (images(2, 6, 8), images(9, 2, 3)),
     ),
-    "pool": (
-        lambda api, x: api.lax.reduce_window(x, -np.inf, api.lax.max, (1, 3, 2), (1, 2, 2), "SAME"),
-        (images(3, 8, 9),),
-    ),
     "sums": (
         lambda api, x: api.lax.reduce_window(x, 0.0, api.lax.add, (1, 3, 2), (1, 2, 2), "SAME", (1, 2, 1)),
         (images(3, 8, 9),),

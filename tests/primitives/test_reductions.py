@@ -115,6 +115,73 @@ def test_truth_of_long_rows(shape, axes):
     )
 
 
+# Functions of a matrix in which XLA's library for CPUs would lose NaN, and others beside them. NumPy has the same.
+WITH_NAN = {
+    "max": lambda m, x: m.max(x),
+    "max along rows": lambda m, x: m.max(x, 1),
+    "max along columns": lambda m, x: m.max(x, 0),
+    "min": lambda m, x: m.min(x),
+    "min along rows": lambda m, x: m.min(x, 1),
+    "min along columns": lambda m, x: m.min(x, 0),
+    "ptp": lambda m, x: m.ptp(x, 1),
+    "sum of maxima": lambda m, x: m.maximum(x, 0).sum(),
+    "sum of minima": lambda m, x: m.minimum(x, 1).sum(1),
+    "sum of greater elements": lambda m, x: m.maximum(x, x[::-1]).sum(0),
+    "sum of clipped": lambda m, x: m.clip(x, 0, 1).sum(1),
+    "product of maxima": lambda m, x: m.maximum(x, 1).prod(0),
+    "greatest absolute value": lambda m, x: abs(x).max(1),
+    "greatest sum": lambda m, x: m.minimum(x, 2).sum(1).max(),
+    "argmax": lambda m, x: m.argmax(x, 0),
+    "argmin": lambda m, x: m.argmin(x),
+    "windows": lambda m, x: tiles(m, x, m.max),
+    "windows of the smallest": lambda m, x: tiles(m, x, m.min),
+}
+PLACES_OF_NAN = ((), (0,), (-1,), (5, 77), range(0, 10**6, 997), None)
+
+
+def tiles(m, x, find):
+    """The extrema of tiles of 2 by 3; by `reduce_window` where `m` is not NumPy."""
+    x = x[: x.shape[0] // 2 * 2, : x.shape[1] // 3 * 3]
+    if m is np:
+        return find(x.reshape(x.shape[0] // 2, 2, x.shape[1] // 3, 3), (1, 3))
+    start, operation = (-np.inf, lax.max) if find is m.max else (np.inf, lax.min)
+    return lax.reduce_window(x, np.asarray(start, x.dtype), operation, (2, 3), (2, 3), "VALID")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(6, 9), (64, 128), (301, 1000), (2, 50_001), (5003, 3), (1001, 77), (70_000, 2)])
+def test_nan_is_kept(backend, dtype, shape):
+    """Also of sizes that XLA's library for CPUs takes, which knows no NaN, and that are in parts of several forms."""
+    drawn = np.random.default_rng(0).normal(size=shape)
+    with tangrad.enable_x64(dtype == "float64"), backend_setting(backend):
+        functions = tangrad.jit(lambda x: [function(tangrad.numpy, x) for function in WITH_NAN.values()])
+        for places in PLACES_OF_NAN:
+            x = drawn.copy()
+            if places is None:
+                x[:] = np.nan
+            else:
+                x.flat[[place for place in places if place < x.size]] = np.nan
+            x = x.astype(tangrad.dtypes.as_dtype(dtype))
+            wide = x.astype("float64")
+            for name, found in zip(WITH_NAN, functions(x), strict=True):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    expected = WITH_NAN[name](np, wide)
+                found = np.asarray(found).astype("float64")
+                np.testing.assert_array_equal(np.isnan(found), np.isnan(expected), f"{name} {places}")
+                if not any(word in name for word in ("sum", "product", "ptp")):  # which round
+                    np.testing.assert_array_equal(found, expected, f"{name} {places}")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_nan_is_kept_operation_by_operation(backend):
+    with backend_setting(backend):
+        for size in (10, 1000, 100_000):
+            x = tangrad.numpy.arange(size, dtype="float32").at[7].set(np.nan)
+            assert np.isnan([float(find(x)) for find in (x.__class__.max, x.__class__.min, tangrad.numpy.ptp)]).all()
+            assert np.isnan(float(tangrad.nn.relu(x).sum()))
+
+
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "float16", "bfloat16", "float32"])
 def test_positions_agree_with_jax(name, dtype):

@@ -715,3 +715,29 @@ def test_functions_that_ask_for_values(checked: bool) -> None:
         seen: list[str] = []
         f(lambda part: seen.append(f"{lax.pmax(part.max(), ('x', 'y'))} {part}") or part)(X)
     assert f"value={X.max()}" in seen[0] and "parts along ('x', 'y')" in seen[0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("place", [None, (0, 0), (-1, -1), (17, 33)])
+def test_extrema_keep_nan(dtype: str, place: tuple[int, int] | None) -> None:
+    """Between devices, and within their parts: XLA's own operations on CPUs do not."""
+    x = np.random.default_rng(0).normal(size=(64, 2048)).astype(dtype)
+    if place is not None:
+        x[place] = np.nan
+    placed = tangrad.device_put(x, by("x", "y"))
+    for collective, of_axis, find in ((lax.pmax, jnp.max, np.max), (lax.pmin, jnp.min, np.min)):
+        parts = shard_map(lambda x, f=collective: f(x, "x"), in_specs=P("x", "y"), out_specs=P(None, "y"))
+        whole = shard_map(lambda x, f=collective, g=of_axis: f(g(x), ("x", "y")), in_specs=P("x", "y"), out_specs=P())
+        for function in (parts, tangrad.jit(parts)):
+            np.testing.assert_array_equal(function(placed), find(x.reshape(2, 32, -1), 0))
+        np.testing.assert_array_equal(whole(placed), find(x))
+        mapped = tangrad.pmap(lambda x, f=collective: f(x, "i"), axis_name="i")
+        np.testing.assert_array_equal(mapped(x.reshape(8, 8, -1))[3], find(x.reshape(8, 8, -1), 0))
+        for axes in (None, 0, 1):
+            function = tangrad.jit(lambda x, f=of_axis, axes=axes: f(x, axes))
+            np.testing.assert_array_equal(function(placed), find(x, axes))
+    with np.errstate(invalid="ignore"):
+        expected = np.maximum(x, 0).astype("float64").sum(0)
+    np.testing.assert_allclose(tangrad.jit(lambda x: jnp.maximum(x, 0).sum(0))(placed), expected, 1e-2)
+    tiles = tangrad.jit(lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 4), (2, 4), "VALID"))(placed)
+    np.testing.assert_array_equal(tiles, x.reshape(32, 2, -1, 4).max((1, 3)))

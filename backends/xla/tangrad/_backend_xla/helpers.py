@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "accumulate", "broadcast", "broadcast_operands", "by_platform", "compare", "comparison", "comparison_kind",
-    "convert", "custom_call", "elementwise", "extremum", "fill_body", "full", "iota", "pad", "part", "physical_aval",
+    "convert", "custom_call", "elementwise", "fill_body", "full", "iota", "pad", "part", "physical_aval",
     "reduce", "reduce_by", "reducer", "reshape", "same_type", "scalar", "select", "transpose", "window",
 ]  # fmt: skip
 
@@ -368,26 +368,6 @@ def reducer(name: str) -> Body:
 
     def body(ctx: FunctionContext, x: IrValue, y: IrValue) -> Sequence[IrValue]:
         return (ctx.op(name, x.type, (x, y)),)
-
-    return body
-
-
-def extremum(name: str, direction: str) -> Callable[..., Sequence[ir.Value]]:
-    """The body `(ctx, x, y, dtype)` of a maximum (GT) or minimum (LT); complex numbers go by their real parts first."""
-    simple = reducer(name)
-
-    def body(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence[IrValue]:
-        if not dtypes.issubdtype(dtype, np.complexfloating):
-            return simple(ctx, x, y)
-        aval, part = ShapedArray((), dtype), ShapedArray((), dtypes.to_floating_dtype(dtype))
-        kind, truth = ctx.types[part], ShapedArray((), BOOL)
-        (x_real, x_imag), (y_real, y_imag) = [
-            [ctx.op(name, kind, (z,)) for name in ("stablehlo.real", "stablehlo.imag")] for z in (x, y)
-        ]
-        tied = compare(ctx, "EQ", x_real, y_real, part)
-        by_imag = compare(ctx, direction, x_imag, y_imag, part)
-        by_real = compare(ctx, direction, x_real, y_real, part)
-        return (select(ctx, select(ctx, tied, by_imag, by_real, truth), x, y, aval),)
 
     return body
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tangrad._backend_xla.helpers import Body, extremum, fill_body, index_of_partition, reduce, reducer, reshape
+from tangrad._backend_xla.extrema import MAXIMUM, MINIMUM, keeping_nan
+from tangrad._backend_xla.helpers import Body, fill_body, index_of_partition, reduce, reshape, same_type
 from tangrad._backend_xla.manual import ManualAxes, MappedAxes
-from tangrad.core import RuleSet, decomposition_jaxpr
+from tangrad.core import RuleSet, ShapedArray, decomposition_jaxpr
 from tangrad.extend import collectives as p
 from tangrad.extend.collectives import as_tuple, names_among, positions_among, refuse_names
 
@@ -56,25 +57,16 @@ def _attributes(ctx: FunctionContext, groups: np.ndarray, by_global_ids: bool = 
 # --- reductions -----------------------------------------------------------------------------------------------------
 
 
-def _sum(ctx: FunctionContext, *scalars: IrValue) -> Sequence[IrValue]:
-    return reducer("stablehlo.add")(ctx, *scalars)
+def _sum(ctx: FunctionContext, x: IrValue, y: IrValue, aval: ShapedArray) -> IrValue:
+    return same_type(ctx, "stablehlo.add", x, y)
 
 
-def _greatest(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence[IrValue]:
-    return extremum("stablehlo.maximum", "GT")(ctx, x, y, dtype)
+def _body(combine: Callable[..., IrValue], dtype: DType) -> Body:
+    aval = ShapedArray((), dtype)
+    return lambda ctx, x, y: (combine(ctx, x, y, aval),)
 
 
-def _least(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence[IrValue]:
-    return extremum("stablehlo.minimum", "LT")(ctx, x, y, dtype)
-
-
-def _body(combine: Body, dtype: DType) -> Body:
-    if combine is _sum:
-        return lambda ctx, x, y: combine(ctx, x, y)
-    return lambda ctx, x, y: combine(ctx, x, y, dtype)
-
-
-def _reduction(combine: Body, start: Callable[..., object]) -> Rule:
+def _reduction(combine: Callable[..., IrValue], start: Callable[..., object]) -> Rule:
     def rule(
         ctx: FunctionContext,
         x: IrValue,
@@ -114,9 +106,14 @@ def _highest(dtype: np.dtype) -> object:
     return np.inf if np.issubdtype(dtype, np.inexact) else np.iinfo(dtype).max
 
 
-lower.add(p.psum_p, _reduction(_sum, _zero))
-lower.add(p.pmax_p, _reduction(_greatest, _lowest))
-lower.add(p.pmin_p, _reduction(_least, _highest))
+_sums = _reduction(_sum, _zero)
+lower.table(
+    {
+        p.psum_p: _sums,
+        p.pmax_p: keeping_nan(_reduction(MAXIMUM.plain, _lowest), _sums, always=True),
+        p.pmin_p: keeping_nan(_reduction(MINIMUM.plain, _highest), _sums, always=True),
+    }
+)
 
 
 # --- gathering, scattering, exchanging ------------------------------------------------------------------------------

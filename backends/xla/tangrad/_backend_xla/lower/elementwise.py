@@ -33,6 +33,7 @@ from tangrad._backend_xla.complex_functions import (
     sinh,
     turned,
 )
+from tangrad._backend_xla.extrema import MAXIMUM, MINIMUM, Extremum
 from tangrad._backend_xla.helpers import (
     Rule,
     broadcast,
@@ -350,32 +351,19 @@ def _conj(ctx: FunctionContext, z: IrValue) -> IrValue:
     return ctx.op("stablehlo.complex", ctx.out_type, (real, ctx.op("stablehlo.negate", kind, (imaginary,))))
 
 
-def _extremum(name: str, direction: str) -> Rule:
-    """Maximum or minimum; complex numbers are ordered by their real parts, then by their imaginary parts."""
-    real_rule = elementwise(name)
-
+def _extremum(kind: Extremum) -> Rule:
     def rule(ctx: FunctionContext, x: IrValue, y: IrValue) -> IrValue:
         out = ctx.out_aval
-        if not _is_complex(out):
-            return real_rule(ctx, x, y)
         x, y = broadcast_operands(ctx, (x, y), out.shape)
-        aval = out.update(dtype=dtypes.to_floating_dtype(out.dtype))
-        kind = ctx.types[aval]
-        x_real, y_real = ctx.op("stablehlo.real", kind, (x,)), ctx.op("stablehlo.real", kind, (y,))
-        x_imag, y_imag = ctx.op("stablehlo.imag", kind, (x,)), ctx.op("stablehlo.imag", kind, (y,))
-        tie = compare(ctx, "EQ", x_real, y_real, aval)
-        by_imag = compare(ctx, direction, x_imag, y_imag, aval)
-        by_real = compare(ctx, direction, x_real, y_real, aval)
-        first = select(ctx, tie, by_imag, by_real, aval.update(dtype=np.dtype(bool)))
-        return select(ctx, first, x, y, out)
+        return kind.of(ctx, x, y, out)
 
     return rule
 
 
 lower.table(
     {
-        p.max_p: _extremum("stablehlo.maximum", "GT"),
-        p.min_p: _extremum("stablehlo.minimum", "LT"),
+        p.max_p: _extremum(MAXIMUM),
+        p.min_p: _extremum(MINIMUM),
         p.clamp_p: elementwise("stablehlo.clamp"),
     }
 )

@@ -11,10 +11,10 @@ import numpy as np
 
 from tangrad._backend_xla import jaxlib_api
 from tangrad._backend_xla.dimension_values import has_symbolic
+from tangrad._backend_xla.extrema import MAXIMUM, MINIMUM, keeping_nan
 from tangrad._backend_xla.helpers import (
     accumulate,
     compare,
-    extremum,
     fill_body,
     full,
     pad,
@@ -64,11 +64,12 @@ def _add(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> Sequence
     return (same_type(ctx, "stablehlo.add", x, y),)
 
 
+_sums = _simple(_add, zero)
 lower.table(
     {
-        p.reduce_window_sum_p: _simple(_add, zero),
-        p.reduce_window_max_p: _simple(extremum("stablehlo.maximum", "GT"), least),
-        p.reduce_window_min_p: _simple(extremum("stablehlo.minimum", "LT"), greatest),
+        p.reduce_window_sum_p: _sums,
+        p.reduce_window_max_p: keeping_nan(_simple(MAXIMUM.combine, least), _sums),
+        p.reduce_window_min_p: keeping_nan(_simple(MINIMUM.combine, greatest), _sums),
     }
 )
 
