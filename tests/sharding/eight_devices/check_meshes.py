@@ -23,6 +23,7 @@ from tangrad.sharding import (
     UnreducedKind,
     get_abstract_mesh,
     get_mesh,
+    use_abstract_mesh,
     use_mesh,
 )
 from tangrad.sharding import PartitionSpec as P
@@ -398,3 +399,84 @@ def test_mistakes_are_named_in_the_terms_of_the_field() -> None:
         ):
             with pytest.raises(TypeError, match=message):
                 function()
+
+
+# --- what is refused, and what comes back, as in JAX ---
+
+
+@pytest.mark.parametrize(
+    "shardings", [({"a": None, "b": None}, None), (None,), ([None, None, None],), ({"a": (None, None)}, None)]
+)
+@pytest.mark.parametrize("option", ["in_shardings", "out_shardings"])
+def test_open_shardings_have_the_structure_of_values(shardings: Any, option: str) -> None:
+    def function(x: dict[str, Any], y: Any) -> Any:
+        return (x, y) if option == "out_shardings" else x["a"] + y
+
+    with pytest.raises(ValueError, match=f"{option} must be a tree prefix"):
+        tangrad.jit(function, **{option: shardings})({"a": 1.0}, 2.0)
+    tangrad.jit(function, **{option: ({"a": None}, None)})({"a": 1.0}, 2.0)
+    tangrad.jit(function, **{option: None})({"a": 1.0}, 2.0)
+
+
+def test_rows_are_along_one_axis_by_types_and_by_name() -> None:
+    explicit = mesh(4, 2).update_axis_types({"x": AxisType.Explicit, "y": AxisType.Explicit})
+    x = tangrad.device_put(np.arange(16, dtype="float32").reshape(8, 2), NamedSharding(explicit, P("x", "y")))
+    doubled = 2 * np.asarray(x)
+    for name in ("x", ("x",)):
+        assert_equal(tangrad.vmap(lambda x: 2 * x, spmd_axis_name=name)(x), doubled)
+    for function in (tangrad.vmap, lambda f, **by: tangrad.jit(tangrad.vmap(f, **by))):
+        with pytest.raises(ValueError, match="only one of spmd_axis_name or arrays sharded on `Explicit`"):
+            function(lambda x: 2 * x, spmd_axis_name="y")(x)
+    assert_equal(tangrad.vmap(lambda x: 2 * x, 0, 0, spmd_axis_name="y")(np.asarray(x)), doubled)
+
+
+def test_a_struct_has_the_dimensions_that_its_sharding_has() -> None:
+    for spec in (P("x", "y"), P(None, None), P("x", None)):
+        with pytest.raises(ValueError, match="cannot be used for one of rank 1"):
+            tangrad.ShapeDtypeStruct((8,), "float32", sharding=by(*spec))
+        assert tangrad.ShapeDtypeStruct((8, 8), "float32", sharding=by(*spec)).sharding == by(*spec)
+    assert tangrad.ShapeDtypeStruct((3,), "float32", sharding=by("x")).shape == (3,)  # it need not divide
+
+
+def test_abstract_meshes_are_of_the_devices_in_use() -> None:
+    with tangrad.set_mesh(mesh()):
+        with pytest.raises(ValueError, match="cannot change the size of the mesh"):
+            use_abstract_mesh(AbstractMesh((2,), ("x",))).__enter__()
+        for shape, names in (((8,), ("z",)), ((4, 2), ("x", "y"))):
+            with use_abstract_mesh(AbstractMesh(shape, names)):
+                placed = tangrad.device_put(np.arange(8.0), P(names[0]))
+            assert [shard.device for shard in placed.addressable_shards] == list(mesh().devices.flat)
+    turned = Mesh(mesh().devices[::-1], ("x", "y"), mesh().axis_types)
+    with tangrad.set_mesh(turned), use_abstract_mesh(AbstractMesh((8,), ("z",))):
+        placed = tangrad.device_put(np.arange(8.0), P("z"))
+        found = {shard.device.id: np.asarray(shard.data).item() for shard in placed.addressable_shards}
+        assert found == {(number + 4) % 8: float(number) for number in range(8)}
+
+
+def test_the_default_device_comes_back_after_a_mesh() -> None:
+    device = tangrad.devices()[3]
+    with tangrad.default_device(device):
+        tangrad.set_mesh(mesh())
+        tangrad.set_mesh(mesh(8, 1))
+        try:
+            assert len(tnp.ones(4).devices()) == 8
+        finally:
+            tangrad.set_mesh(None)
+        assert tnp.ones(4).devices() == {device}
+        with tangrad.set_mesh(mesh()):
+            assert len(tnp.ones(4).devices()) == 8
+        assert tnp.ones(4).devices() == {device}
+    tangrad.set_mesh(mesh())
+    tangrad.set_mesh(None)
+    assert tnp.ones(4).devices() == {tangrad.devices()[0]}
+
+
+def test_a_spec_without_a_mesh_is_an_error_of_both_classes() -> None:
+    for call in (
+        lambda: tangrad.device_put(np.ones(8), P("x")),
+        lambda: tangrad.lax.with_sharding_constraint(tnp.ones(8), P("x")),
+        lambda: tangrad.jit(lambda x: x, in_shardings=P("x"))(np.ones(8)),
+    ):
+        for kind in (RuntimeError, ValueError):
+            with pytest.raises(kind, match="requires a non-empty mesh in context"):
+                call()

@@ -210,7 +210,10 @@ def vmap(
         ]
         size = _mapped_size(values, dims, axis_size, args, kwargs)
         own = [d if type(v) in vmappables else None for v, d in zip(values, dims, strict=True)] if is_leaf else ()
-        axis_info = AxisInfo(axis_name, size, spmd_axis_name, _cut_of(values, dims))
+        cut = _cut_of(values, dims)
+        if spmd_axis_name is not None and cut is not None:
+            _check_spmd(spmd_axis_name, cut.axes[0])
+        axis_info = AxisInfo(axis_name, size, spmd_axis_name, cut)
         out_tree: list[PyTreeDef] = []
 
         def flat(*tracers: object) -> list[Array]:
@@ -254,6 +257,15 @@ def _cut_of(values: Sequence[Any], dims: Sequence[int | None]) -> Any:
             if found.infer_types is not None:
                 return found
     return None
+
+
+def _check_spmd(stated: object, axes: tuple[object, ...]) -> None:
+    """Raise ValueError where types say that the mapped dimension is sharded along other axes than those stated."""
+    if axes and axes != (stated if isinstance(stated, tuple) else (stated,)):
+        raise ValueError(
+            f"vmap: only one of spmd_axis_name or arrays sharded on `Explicit` mesh axes is allowed; spmd_axis_name is "
+            f"{stated!r}, and arguments are sharded along {axes} by their types: leave spmd_axis_name out"
+        )
 
 
 def _is_cut(value: Any, dim: int) -> bool:

@@ -228,6 +228,8 @@ class ShapeDtypeStruct:
         weak_type: whether it would be weakly typed.
         is_ref: whether it stands for a reference to such an array.
 
+    Raises ValueError for a sharding of more dimensions than the shape has.
+
     >>> import tangrad
     >>> tangrad.ShapeDtypeStruct((2, 3), "float32").size
     6
@@ -258,7 +260,10 @@ class ShapeDtypeStruct:
         store(self, "dtype", np.dtype(dtype) if described else dtypes.as_dtype(dtype))
         store(self, "named_shape", dict(named_shape or {}))
         as_is = sharding is None or hasattr(sharding, "type_of")  # a sharding by the shape of a mesh stays so
-        store(self, "sharding", sharding if as_is else as_sharding(sharding, "ShapeDtypeStruct"))
+        placed: Any = sharding if as_is else as_sharding(sharding, "ShapeDtypeStruct")
+        if hasattr(placed, "dimension_axes"):
+            placed.dimension_axes(len(self.shape))  # which raises where it has more of them
+        store(self, "sharding", placed)
         store(self, "weak_type", bool(weak_type))
         store(self, "is_ref", bool(is_ref))
 

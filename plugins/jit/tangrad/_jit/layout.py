@@ -41,8 +41,8 @@ class ShardingTree:
 
     @classmethod
     def of(cls, value: object, what: str) -> ShardingTree | None:
-        """The tree that a user gave; None where it is left open throughout."""
-        return cls(value, what) if tree.leaves(value) else None
+        """The tree that a user gave, whose structure is checked though all be left open; None where none was."""
+        return None if value is None else cls(value, what)
 
     def backend(self) -> Backend | None:
         """The backend of the devices; None where none of what was given stands for a sharding."""

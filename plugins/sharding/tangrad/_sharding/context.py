@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from threading import local
 
 import numpy as np
 
@@ -68,10 +69,19 @@ class set_mesh:  # noqa: N801 - called as a function
 def place_of(mesh: Mesh | None) -> object:
     """Where arrays are that nothing places, while a mesh is in use: whole on each device, where it has several."""
     if mesh is not None and mesh.size > 1:
+        _beside.device = _device_beside_meshes()
         plugin = composition().find("tangrad.api", "sharding.NamedSharding")
         return None if plugin is None else plugin.load()(mesh, ())
+    return _device_beside_meshes()
+
+
+_beside = local()  # `device`: what the setting `default_device` was in this thread before a mesh took its place
+
+
+def _device_beside_meshes() -> object:
+    """The default device that holds where no mesh is in use."""
     chosen = thread.default_device
-    return None if isinstance(chosen, Sharding) else chosen  # not that of another mesh
+    return getattr(_beside, "device", None) if isinstance(chosen, Sharding) else chosen
 
 
 def use_mesh(mesh: Mesh) -> AbstractContextManager[None]:
@@ -126,9 +136,10 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
     """A context manager: partition specs mean axes of a mesh of this shape.
 
     Args:
-        mesh: the shape. Its devices are those of the mesh in use where that has the shape; else the first ones.
+        mesh: the shape. Its devices are those of the mesh in use, in their order; the first ones where there is none.
 
-    Raises TypeError for what is no shape of a mesh, ValueError where there are fewer devices.
+    Raises TypeError for what is no shape of a mesh, ValueError where there are fewer devices, and for another number
+    of them than the mesh in use has.
 
     >>> from tangrad.sharding import AbstractMesh, get_abstract_mesh, use_abstract_mesh
     >>> with use_abstract_mesh(AbstractMesh((1,), ("data",))):
@@ -138,7 +149,13 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
     if not isinstance(mesh, AbstractMesh):
         raise TypeError(f"use_abstract_mesh takes an AbstractMesh, such as mesh.abstract_mesh, got {mesh!r}")
     used = current_mesh()
-    found = used.devices if used.shape_tuple == mesh.shape_tuple else first_devices(mesh, "use_abstract_mesh")
+    if not used.empty and not mesh.empty and used.size != mesh.size:
+        raise ValueError(
+            f"use_abstract_mesh cannot change the size of the mesh: {mesh} is of {mesh.size} devices, and the mesh in "
+            f"use, {used}, of {used.size}"
+        )
+    is_known = used.size == mesh.size and not used.empty
+    found = used.devices.reshape(mesh.axis_sizes) if is_known else first_devices(mesh, "use_abstract_mesh")
     with mesh_in_use(Mesh(found, mesh.axis_names, mesh.axis_types)):
         yield mesh
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from tangrad.typing import ArrayLike
 
 
+class MissingMeshError(RuntimeError, ValueError):
+    """A partition spec was given where no mesh is in use: what JAX raises by two classes."""
+
+
 @class_boundary
 class PartitionSpec:
     """For each dimension of an array, the axes of a mesh that cut it. `P` for short.
@@ -117,10 +121,10 @@ class PartitionSpec:
         )
 
     def to_sharding(self, what: str, array: object = None) -> NamedSharding:
-        """The sharding by the mesh in use. Raises RuntimeError where there is none; `what` asks for it."""
+        """The sharding by the mesh in use. Raises MissingMeshError where there is none; `what` asks for it."""
         mesh = current_mesh()
         if mesh.empty:
-            raise RuntimeError(
+            raise MissingMeshError(
                 f"{what} requires a non-empty mesh in context: {self} is a partition spec, which means axes of the "
                 f"mesh in use, and there is none; call within `with mesh:`, or say NamedSharding(mesh, {self})"
             )
