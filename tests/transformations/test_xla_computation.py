@@ -83,7 +83,8 @@ def test_constants_are_results_however_asked() -> None:
 
 def test_replica_groups() -> None:
     def sums(x: Any) -> Any:
-        return lax.psum(x, "i"), lax.pmax(x, "j"), lax.psum(x, ("i", "j"))
+        # Of integers, which have no NaN that is looked for.
+        return lax.psum(x, "i"), lax.pmax(x.astype("int32"), "j"), lax.psum(x, ("i", "j"))
 
     text = text_of(sums, 5.0, axis_env=[("i", 4), ("j", 2)])
     assert groups_of(text) == ["{{0,2,4,6},{1,3,5,7}}", "{{0,1},{2,3},{4,5},{6,7}}", "{{0,1,2,3,4,5,6,7}}"]
