@@ -433,3 +433,71 @@ def test_top_k_of_long_rows_is_that_of_a_sorted_row(dtype: str, k: int) -> None:
         expected = sorted(range(len(x)), key=lambda place: (-order[place], place))[:k]
         assert np.asarray(positions).tolist() == expected
         np.testing.assert_array_equal(np.asarray(found), x[expected])
+
+
+# --- Convolutions of vectors, which are read where they are ---
+
+
+def draws_of(*shape, dtype="float32"):
+    return (3 * np.random.default_rng(sum(shape)).normal(size=shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("sizes", [(40, 7), (7, 40), (60, 21), (9, 9)])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int32", "uint8", "float16"])
+def test_convolutions_of_vectors_in_programs(dtype, name, mode, sizes):
+    x, y = [abs(draws_of(size)).astype(dtype) for size in sizes]
+    function = getattr(tnp, name)
+    with tangrad.enable_x64(True):
+        run = tangrad.jit(lambda x, y: function(x, y, mode=mode), backend="numpy")
+        found = run(x, y)
+        digits = 2e-2 if dtype == "float16" else 1e-5
+        wide = [one.astype(np.result_type(dtype, "float32")) for one in (x, y)]
+        expected = getattr(np, name)(*wide, mode)
+        assert found.dtype == run.lower(x, y).out_info.dtype
+        if mode != "same" or sizes[0] >= sizes[1]:  # else NumPy's middle is one further on
+            np.testing.assert_allclose(found, expected, rtol=digits, atol=digits * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_gradients_of_convolutions_read_vectors_where_they_are(dtype, mode):
+    x, y = draws_of(3_000, dtype=dtype), draws_of(51, dtype=dtype)
+    with tangrad.enable_x64(True):
+        count = len(np.convolve(x, y, mode))
+        weights = np.linspace(-1, 1, count).astype(dtype)
+        gradient = tangrad.jit(
+            tangrad.grad(lambda x, y: tnp.sum(tnp.convolve(x, y, mode=mode) * weights).real, (0, 1)), backend="numpy"
+        )
+        of_x, of_y = gradient(x, y)
+        text = gradient.lower(x, y).compile().as_text()
+    # The gradient is the transposed matrix of the convolution, whose columns are convolutions of unit vectors.
+    by_x = np.array([np.convolve(one, y, mode) for one in np.eye(3_000, dtype=dtype)[:60]]) @ weights
+    by_y = np.array([np.convolve(x, one, mode) for one in np.eye(51, dtype=dtype)]) @ weights
+    np.testing.assert_allclose(of_x[:60], by_x, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(of_y, by_y, rtol=1e-4, atol=1e-4 * np.abs(by_y).max())
+    assert "convolve" in text and "add_stretches" in text and "= stretches" not in text
+
+
+def test_stretches_that_are_no_convolution():
+    x, y = draws_of(40), draws_of(12, 5)
+    rows = np.arange(12)[:, None] + np.arange(5) + 3
+    for places in (rows, rows[::-1].copy(), 2 * rows, rows - 4, rows % 9):
+        run = tangrad.jit(lambda x, y, places=places: (x[places] * y, x.at[places].add(y), x[places] @ y[0]))
+        for found, expected in zip(run(x, y), (x[places] * y, _added(x, places, y), x[places] @ y[0])):
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def _added(x, places, y):
+    out = x.astype("float64")
+    np.add.at(out, places, y)
+    return out
+
+
+def test_sums_of_outer_products_at_stretches():
+    x, column, row = draws_of(40), draws_of(12), draws_of(5)
+    places = np.arange(12)[:, None] + np.arange(5) + 3
+    run = tangrad.jit(lambda x, column, row: x.at[places].add(column[:, None] * row), backend="numpy")
+    np.testing.assert_allclose(run(x, column, row), _added(x, places, np.outer(column, row)), rtol=1e-5, atol=1e-5)
+    assert "add_stretches" in run.lower(x, column, row).compile().as_text()

@@ -16,15 +16,23 @@ import numpy as np
 from tangrad._backend_numpy import threads
 from tangrad._backend_numpy.array import physical
 from tangrad._backend_numpy.functions import FRESH
-from tangrad._backend_numpy.kernels import Kernel, kernel
+from tangrad._backend_numpy.kernels import Kernel, composed
 from tangrad._backend_numpy.program import Value
 from tangrad._backend_numpy.running import wider
+from tangrad._backend_numpy.windows.streaming import (
+    Stretches,
+    adding_to_stretches,
+    multiply_stretches,
+    outer_factors,
+    places_given,
+)
 from tangrad.core import Primitive, RuleSet, ShapedArray
 from tangrad.extend import lax as p
 from tangrad.extend.lax import GatherScatterMode, window_sizes
 
 if TYPE_CHECKING:
     from tangrad._backend_numpy.lowering import Lowering
+    from tangrad._backend_numpy.program import Program
     from tangrad.typing import Dimensions
 
 
@@ -136,8 +144,31 @@ class Windows:
 # --- gather ---
 
 
-@kernel(lower, p.gather_p, nature=FRESH)
-def _gather(
+@composed(lower, p.gather_p)
+def _gather(ctx: Lowering, x: Value, indices: Value, **params: Any) -> Value:
+    start = _start_of_stretches(ctx.program, x, indices, params["slice_sizes"])
+    if start is None or len(ctx.out_aval.shape) != 2:
+        return ctx.call(_gathering(ctx, **params), x, indices, nature=FRESH)
+    ctx.program.rewrites[multiply_stretches] = None
+    return ctx.call(Stretches(start, ctx.out_aval.shape), x)
+
+
+def _start_of_stretches(program: Program, x: Value, indices: Value, sizes: Dimensions) -> int | None:
+    """The first place of single elements of a vector where row i of known places counts from that plus i; else None."""
+    if x.ndim != 1 or indices.ndim != 3 or min(indices.shape) < 1 or sizes != (1,) or x.dtype.isbuiltin != 1:
+        return None
+    known = places_given(program, indices.stored)
+    if known is None or known.size != math.prod(indices.shape):
+        return None
+    places = known.reshape(indices.shape[:2])
+    start, rows, columns = int(places[0, 0]), *indices.shape[:2]
+    if start < 0 or start + rows + columns - 1 > x.shape[0]:
+        return None
+    line = np.arange(start, start + rows + columns - 1, dtype=places.dtype)
+    return start if np.array_equal(places, np.lib.stride_tricks.sliding_window_view(line, columns)) else None
+
+
+def _gathering(
     ctx: Lowering,
     *,
     dimension_numbers: p.GatherDimensionNumbers,
@@ -324,6 +355,10 @@ def _scatter(primitive: Primitive, function: np.ufunc | None) -> None:
         return scatter
 
     def emit(ctx: Lowering, x: Value, indices: Value, updates: Value, **params: Any) -> Value:
+        factors = None if function is not np.add else outer_factors(ctx.program, updates)
+        if factors is not None and (start := _start_of_stretches(ctx.program, x, indices, (1,) * x.ndim)) is not None:
+            row, column = [Value(factor, factor.shape) for factor in factors]
+            return ctx.call(adding_to_stretches(start), x, row, column, nature=FRESH)
         if function is np.add and updates.stored.size == 1:
             operand, places, _ = ctx.in_avals
             windows = Windows(operand, places, params["dimension_numbers"], (1,) * operand.ndim)

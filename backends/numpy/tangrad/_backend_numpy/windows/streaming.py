@@ -1,6 +1,7 @@
 """Products with patches that nothing else reads: a part of the patches at a time, in memory that is kept.
 
-A part stays in the cache, which the whole matrix would leave before it is multiplied.
+A part stays in the cache, which the whole matrix would leave before it is multiplied. Stretches of a vector, each one
+element further on, are multiplied by vectors where they are.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tangrad._backend_numpy.functions import FRESH, Bind, Function, Method, Ufunc
-from tangrad._backend_numpy.program import Program, Step, Stored
+from tangrad._backend_numpy.functions import FRESH, Bind, Cast, Function, Method, Opaque, Ufunc
+from tangrad._backend_numpy.program import Program, Step, Stored, Value
 from tangrad._backend_numpy.windows.patches import Array, MakePatches
 
 if TYPE_CHECKING:
@@ -196,3 +197,118 @@ def _streamed(step: Step, reader: Step, on_left: bool, turned: bool) -> Step:
     assert isinstance(make, MakePatches)
     function = StreamedProduct(make, product.shape, on_left, turned)
     return Step(function, (x, factor), (product,), False, False, reader.primitive)
+
+
+# --- stretches of a vector, as convolutions of vectors have them ---
+
+FEW = 16  # columns that are copied one by one
+
+
+class Stretches(Function):
+    """A step that makes a matrix whose row i is a stretch of a vector from `start` + i on."""
+
+    __slots__ = ("run", "start")
+    nature = FRESH
+
+    def __init__(self, start: int, shape: Sequence[int]) -> None:
+        rows, columns = shape
+        self.start = start
+
+        def stretches(x: Array) -> Array:
+            line = x[start : start + rows + columns - 1]
+            if columns >= FEW:
+                return np.lib.stride_tricks.sliding_window_view(line, columns).copy()
+            out = np.empty((rows, columns), x.dtype)
+            for column in range(columns):
+                out[:, column] = line[column : column + rows]
+            return out
+
+        self.run = stretches
+
+    def direct(self, scalar: bool) -> Callable[..., np.ndarray]:
+        return self.run
+
+    def text(self, operands: Sequence[str], bind: Bind, scalar: bool) -> str:
+        return f"{bind(self.run, 'stretches')}({', '.join(operands)})"
+
+
+def multiply_stretches(program: Program) -> None:
+    """Replace products of stretches, or of these transposed, with a vector: they are convolutions."""
+    producers = {stored: step for step in program.steps for stored in step.outputs}
+    for step in program.steps:
+        if step.function.key not in (np.matmul, "dot") or step.several:
+            continue
+        vectors = [stored for stored in step.inputs if len(stored.shape) == 1]
+        matrices = [stored for stored in step.inputs if len(stored.shape) == 2]
+        if len(vectors) != 1 or len(matrices) != 1 or vectors[0].dtype.kind not in "iufc":
+            continue
+        maker = producers.get(matrices[0])
+        while maker is not None and (isinstance(maker.function, Cast) or _turns_matrix(maker)):
+            maker = producers.get(maker.inputs[0])
+        if maker is not None and isinstance(maker.function, Stretches):
+            length = sum(maker.outputs[0].shape) - 1
+            run = _multiply(maker.function.start, length, vectors[0].dtype)
+            step.function, step.inputs = Opaque(run, FRESH), (maker.inputs[0], vectors[0])
+    program.drop_dead_steps()
+
+
+def _multiply(start: int, length: int, dtype: np.dtype) -> Callable[[Array, Array], Array]:
+    def convolve(x: Array, factors: Array) -> Array:
+        return np.convolve(x[start : start + length].astype(dtype, copy=False), factors[::-1], "valid")
+
+    return convolve
+
+
+def _turns_matrix(step: Step) -> bool:
+    function = step.function
+    return isinstance(function, Method) and function.name == "transpose" and function.arguments == ((1, 0),)
+
+
+def adding_to_stretches(start: int) -> Callable[[Array, Array, Array], Array]:
+    """The function that adds each element of a column times a row to the stretch from `start` + its position on."""
+
+    def add_stretches(x: Array, column: Array, row: Array) -> Array:
+        out, sums = x.copy(), np.convolve(column.reshape(-1), row.reshape(-1))
+        out[start : start + len(sums)] += sums
+        return out
+
+    return add_stretches
+
+
+def outer_factors(program: Program, x: Value) -> tuple[Stored, Stored] | None:
+    """The column and the row of which a matrix is the product, element by element; None if it is not."""
+    maker = program.producers.get(x.stored)
+    if maker is None or maker.function.key is not np.multiply or x.ndim != 2 or x.stored.shape != x.shape:
+        return None
+    if x.dtype.isbuiltin != 1 or x.dtype.kind not in "iufc" or x.dtype == np.float16:
+        return None
+    found = {(1,) * (2 - len(factor.shape)) + factor.shape: factor for factor in maker.inputs}
+    column, row = found.get((x.shape[0], 1)), found.get((1, x.shape[1]))
+    return None if column is None or row is None else (column, row)
+
+
+def places_given(program: Program, stored: Stored) -> Array | None:
+    """Places that are known while compiling, none of them negative: as they are, or with what would become of those."""
+    while stored.constant is None:
+        maker = program.producers.get(stored)
+        if maker is None:
+            return None
+        if isinstance(maker.function, Method) and maker.function.name == "reshape":
+            (stored,) = maker.inputs
+        elif maker.function.key in ("choose small", ("choose", stored.dtype)) and _keeps_places(program, maker):
+            stored = maker.inputs[2]
+        else:
+            return None
+    return stored.constant if stored.dtype.kind in "iu" and stored.constant.min(initial=0) >= 0 else None
+
+
+def _keeps_places(program: Program, step: Step) -> bool:
+    """Whether a choice is that of places where they are not negative."""
+    mask, _, places = step.inputs
+    if mask.constant is not None:
+        return not mask.constant.any() and places.shape == step.outputs[0].shape
+    maker = program.producers.get(mask)
+    if maker is None or maker.function.key is not np.less or places.shape != step.outputs[0].shape:
+        return False
+    compared, zero = maker.inputs
+    return compared is places and zero.constant is not None and not zero.constant.any()
