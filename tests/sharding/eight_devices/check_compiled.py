@@ -1,6 +1,7 @@
 """`jit` with shardings, constraints within programs, and sharded arguments of compiled functions."""
 
 import re
+import warnings
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ import tangrad.numpy as jnp
 from tangrad.core.settings import SETTINGS
 from tangrad.experimental.pjit import pjit
 from tangrad.export import export
-from tangrad.sharding import AxisType, NamedSharding, SingleDeviceSharding, use_mesh
+from tangrad.sharding import AxisType, Mesh, NamedSharding, SingleDeviceSharding, use_mesh
 from tangrad.sharding import PartitionSpec as P
 from tests.sharding.eight_devices.support import ON_XLA, assert_equal, by, matrix, mesh
 
@@ -170,6 +171,26 @@ def test_bad_calls() -> None:
         with pytest.raises(error, match=words):
             call()
     assert_equal(x, matrix())
+
+
+def test_a_device_goes_before_the_sharding_of_an_argument() -> None:
+    """As in JAX an argument of other devices is moved there."""
+    x = tangrad.device_put(matrix(), NamedSharding(Mesh(tangrad.devices()[:4], ("z",)), P("z")))
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        found = tangrad.jit(lambda a: 2 * a, device=tangrad.devices()[5])(x)
+    assert found.devices() == {tangrad.devices()[5]}
+    assert_equal(found, 2 * matrix())
+
+
+def test_open_shardings_state_nothing_beside_references() -> None:
+    total = tangrad.new_ref(jnp.zeros(()))
+
+    def add(x: Any) -> Any:
+        total[...] += x.sum()
+        return x
+
+    assert_equal(tangrad.jit(add, in_shardings=(None,), out_shardings=None)(matrix()), matrix())
+    assert_equal(total[...], matrix().sum())
 
 
 def test_python_functions_that_programs_call() -> None:

@@ -430,6 +430,17 @@ def test_rows_are_along_one_axis_by_types_and_by_name() -> None:
     assert_equal(tangrad.vmap(lambda x: 2 * x, 0, 0, spmd_axis_name="y")(np.asarray(x)), doubled)
 
 
+def test_rows_are_along_names_of_axes_of_size_one_too() -> None:
+    explicit = mesh(8, 1).update_axis_types({"x": AxisType.Explicit, "y": AxisType.Explicit})
+    with SETTINGS["types_without_axes_of_size_one"](True):
+        x = tangrad.device_put(np.ones((8, 2), "float32"), NamedSharding(explicit, P("x", None)))
+        assert_equal(tangrad.vmap(lambda x: 2 * x, spmd_axis_name=("x", "y"))(x), 2 * np.ones((8, 2)))
+    with pytest.raises(ValueError, match="only one of spmd_axis_name"):
+        tangrad.vmap(lambda x: 2 * x, spmd_axis_name=("x", "y"))(
+            tangrad.device_put(np.ones((8, 2), "float32"), NamedSharding(explicit, P("x", None)))
+        )
+
+
 def test_a_struct_has_the_dimensions_that_its_sharding_has() -> None:
     for spec in (P("x", "y"), P(None, None), P("x", None)):
         with pytest.raises(ValueError, match="cannot be used for one of rank 1"):

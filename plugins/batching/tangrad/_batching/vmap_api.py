@@ -212,7 +212,7 @@ def vmap(
         own = [d if type(v) in vmappables else None for v, d in zip(values, dims, strict=True)] if is_leaf else ()
         cut = _cut_of(values, dims)
         if spmd_axis_name is not None and cut is not None:
-            _check_spmd(spmd_axis_name, cut.axes[0])
+            _check_spmd(spmd_axis_name, cut)
         axis_info = AxisInfo(axis_name, size, spmd_axis_name, cut)
         out_tree: list[PyTreeDef] = []
 
@@ -259,9 +259,15 @@ def _cut_of(values: Sequence[Any], dims: Sequence[int | None]) -> Any:
     return None
 
 
-def _check_spmd(stated: object, axes: tuple[object, ...]) -> None:
-    """Raise ValueError where types say that the mapped dimension is sharded along other axes than those stated."""
-    if axes and axes != (stated if isinstance(stated, tuple) else (stated,)):
+def _check_spmd(stated: object, cut: Any) -> None:
+    """Raise ValueError where types say that the mapped dimension is sharded along other axes than those stated.
+
+    Axes that types do not record, by the setting those of size 1, may be stated beside them.
+    """
+    mesh, axes = cut.placed.mesh, cut.axes[0]
+    unrecorded = {*mesh.explicit_axes} - {*mesh.typed_axes}
+    names = [name for name in (stated if isinstance(stated, tuple) else (stated,)) if name not in unrecorded]
+    if axes and axes != tuple(names):
         raise ValueError(
             f"vmap: only one of spmd_axis_name or arrays sharded on `Explicit` mesh axes is allowed; spmd_axis_name is "
             f"{stated!r}, and arguments are sharded along {axes} by their types: leave spmd_axis_name out"

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class ShardingTree:
-    """A tree of shardings and what stands for them, None where it is left open; hashable, for keys of caches."""
+    """A tree of shardings and what stands for them, None where it is left open; hashable, for keys of caches.
+
+    It is true where it states any.
+    """
 
     __slots__ = ("_given", "_key", "tree", "what")
 
@@ -38,6 +41,9 @@ class ShardingTree:
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+    def __bool__(self) -> bool:
+        return bool(self._key[1])
 
     @classmethod
     def of(cls, value: object, what: str) -> ShardingTree | None:
