@@ -741,3 +741,32 @@ def test_extrema_keep_nan(dtype: str, place: tuple[int, int] | None) -> None:
     np.testing.assert_allclose(tangrad.jit(lambda x: jnp.maximum(x, 0).sum(0))(placed), expected, 1e-2)
     tiles = tangrad.jit(lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 4), (2, 4), "VALID"))(placed)
     np.testing.assert_array_equal(tiles, x.reshape(32, 2, -1, 4).max((1, 3)))
+
+
+@pytest.mark.parametrize(("shape", "cut"), [((8, 2100), P(("x", "y"))), ((64, 1032), P("x", "y")), ((64, 1030), P())])
+@pytest.mark.parametrize("extremum", ["max", "min"])
+def test_other_ways_to_extrema_keep_nan(shape: tuple[int, int], cut: P, extremum: str) -> None:
+    """By a function of two numbers, running, and at places."""
+    x = np.random.default_rng(1).normal(size=shape).astype("float32")
+    x[shape[0] // 2 + 1, 12] = np.nan
+    placed = tangrad.device_put(x, by(*cut))
+    find, running, two = getattr(np, extremum), getattr(lax, f"cum{extremum}"), getattr(jnp, f"{extremum}imum")
+    start = np.float32(-np.inf if extremum == "max" else np.inf)
+    places = np.arange(shape[0]) % 5
+    by_place = np.stack([find(x[places == place], 0) for place in range(5)])
+    cases: list[tuple[Any, np.ndarray]] = [
+        (lambda x: lax.reduce(x, start, lambda a, b: two(a, b), (1,)), find(x, 1)),
+        (lambda x: lax.reduce(x, start, lambda a, b: two(b, a), (0,)), find(x, 0)),
+        (
+            lambda x: lax.reduce_window(x, start, lambda a, b: two(a, b), (2, 2), (2, 2), "VALID"),
+            find(x.reshape(shape[0] // 2, 2, shape[1] // 2, 2), (1, 3)),
+        ),
+        (lambda x: running(x, 0), getattr(np, f"{extremum}imum").accumulate(x, 0)),
+        (lambda x: running(x, 1), getattr(np, f"{extremum}imum").accumulate(x, 1)),
+        (lambda x: getattr(tangrad.ops, f"segment_{extremum}")(x, places, 5), by_place),
+        (lambda x: getattr(jnp.full((5, shape[1]), start).at[places], extremum)(x), by_place),
+        (lambda x: getattr(x.at[:3], extremum)(0), np.concatenate([two(x[:3], 0), x[3:]])),
+    ]
+    results = tangrad.jit(lambda x: [function(x) for function, _ in cases])(placed)
+    for number, (found, (_, expected)) in enumerate(zip(results, cases, strict=True)):
+        np.testing.assert_array_equal(found, expected, f"case {number}")

@@ -8,20 +8,20 @@ to combine what devices have: NaN are found there by sums beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tangrad._backend_xla.helpers import compare, full, scalar, select
-from tangrad.core import ShapedArray, dtypes
-from tangrad.extend.lax import greatest, least
+from tangrad.core import ClosedJaxpr, Primitive, ShapedArray, dtypes, trace_to_closed_jaxpr
+from tangrad.extend.lax import greatest, least, max_p, min_p
 
 if TYPE_CHECKING:
     from tangrad._backend_xla.helpers import Rule
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
-    from tangrad.typing import DType
+    from tangrad.typing import DType, Value
 
 
 class Extremum(NamedTuple):
@@ -78,12 +78,50 @@ def keeping_nan(rule: Rule, total: Rule, *, always: bool = False) -> Rule:
     In programs for one device the first rule keeps them by itself, and `total` is not asked, unless `always`.
     """
 
-    def kept(ctx: FunctionContext, x: IrValue, **params: Any) -> IrValue:
-        found, (aval,), out = rule(ctx, x, **params), ctx.in_avals, ctx.out_aval
+    def kept(ctx: FunctionContext, *operands: IrValue, **params: Any) -> IrValue:
+        found, out = rule(ctx, *operands, **params), ctx.out_aval
         if not (loses_nan(ctx, out) and (always or ctx.module.meshes is not None)):
             return found
-        terms = select(ctx, compare(ctx, "NE", x, x, aval), x, full(ctx, 0, aval), aval)
-        sums = total(ctx, terms, **params)
+        sums = total(ctx, *[_nan_of(ctx, x, aval) for x, aval in zip(operands, ctx.in_avals)], **params)
         return select(ctx, compare(ctx, "NE", sums, sums, out), sums, found, out)
 
     return kept
+
+
+def _nan_of(ctx: FunctionContext, x: IrValue, aval: ShapedArray) -> IrValue:
+    """Of floats the NaN, among zeros; others, such as indices, as they are."""
+    if not dtypes.issubdtype(aval.dtype, np.floating):
+        return x
+    return select(ctx, compare(ctx, "NE", x, x, aval), x, full(ctx, 0, aval), aval)
+
+
+def by_name(
+    ctx: FunctionContext,
+    values: Sequence[IrValue],
+    closed: ClosedJaxpr,
+    reductions: Mapping[Primitive, Primitive],
+    **params: Any,
+) -> tuple[IrValue, ...] | None:
+    """A reduction by the program `closed` as one by the primitive for its extremum, where NaN would be lost; else None.
+
+    `values` are the operand and the number to begin with; `reductions`: `max` or `min` -> the primitive.
+    """
+    extremum = _extremum_of(closed)
+    if extremum is None or ctx.module.meshes is None or not loses_nan(ctx, ctx.out_avals[0]):
+        return None
+
+    def program(x: Value, start: Value) -> Sequence[Value]:
+        return (extremum.bind(reductions[extremum].bind(x, **params), start),)
+
+    avals = [aval.strip_weak_type() for aval in ctx.in_avals]
+    return tuple(ctx.inline(trace_to_closed_jaxpr(program, avals, extremum.name), values))
+
+
+def _extremum_of(closed: ClosedJaxpr) -> Primitive | None:
+    """`max` or `min` where a program of two numbers is just that, else None."""
+    body = closed.jaxpr
+    if len(body.invars) != 2 or len(body.eqns) != 1 or body.eqns[0].primitive not in (max_p, min_p):
+        return None
+    (x, y), (equation,) = body.invars, body.eqns
+    is_of_both = list(equation.invars) in ([x, y], [y, x]) and list(body.outvars) == list(equation.outvars)
+    return equation.primitive if is_of_both else None

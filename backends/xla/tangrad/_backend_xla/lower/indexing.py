@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tangrad._backend_xla.dimension_values import SIZE, has_symbolic, shape_value
+from tangrad._backend_xla.extrema import keeping_nan
 from tangrad._backend_xla.helpers import (
     broadcast,
     compare,
@@ -24,7 +25,7 @@ from tangrad._backend_xla.helpers import (
     same_type,
     select,
 )
-from tangrad.core import Primitive, RuleSet, ShapedArray, dtypes
+from tangrad.core import RuleSet, ShapedArray, dtypes
 from tangrad.core.arguments import min_size
 from tangrad.extend import lax as p
 from tangrad.extend.lax import GatherScatterMode, window_sizes
@@ -32,7 +33,7 @@ from tangrad.extend.lax import GatherScatterMode, window_sizes
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
-    from tangrad._backend_xla.helpers import Body
+    from tangrad._backend_xla.helpers import Body, Rule
     from tangrad._backend_xla.lowering import FunctionContext
     from tangrad._backend_xla.mlir import IrValue
     from tangrad.lax import GatherDimensionNumbers, ScatterDimensionNumbers
@@ -114,9 +115,8 @@ def _gather(
     return select(ctx, valid, found, full(ctx, fill_value, out), inner)
 
 
-def _scatter(primitive: Primitive, body: Body) -> None:
-    @lower.rule(primitive)
-    def _(
+def _scatter(body: Body) -> Rule:
+    def rule(
         ctx: FunctionContext,
         x: IrValue,
         indices: IrValue,
@@ -150,6 +150,8 @@ def _scatter(primitive: Primitive, body: Body) -> None:
         fill_body(ctx, operation, body, [inner.dtype])
         return operation.results[0]
 
+    return rule
+
 
 def _clamped(ctx: FunctionContext, indices: IrValue, aval: ShapedArray, limits: ir.Value) -> IrValue:
     """Indices moved so that every window is within the operand."""
@@ -158,9 +160,14 @@ def _clamped(ctx: FunctionContext, indices: IrValue, aval: ShapedArray, limits: 
     return ctx.op("stablehlo.clamp", ctx.types[aval], (low, indices, high))
 
 
-_scatter(p.scatter_p, lambda ctx, old, new: (new,))
-_scatter(p.scatter_add_p, reducer("stablehlo.add"))
-_scatter(p.scatter_sub_p, reducer("stablehlo.subtract"))
-_scatter(p.scatter_mul_p, reducer("stablehlo.multiply"))
-_scatter(p.scatter_min_p, reducer("stablehlo.minimum"))
-_scatter(p.scatter_max_p, reducer("stablehlo.maximum"))
+_sums = _scatter(reducer("stablehlo.add"))
+lower.table(
+    {
+        p.scatter_p: _scatter(lambda ctx, old, new: (new,)),
+        p.scatter_add_p: _sums,
+        p.scatter_sub_p: _scatter(reducer("stablehlo.subtract")),
+        p.scatter_mul_p: _scatter(reducer("stablehlo.multiply")),
+        p.scatter_min_p: keeping_nan(_scatter(reducer("stablehlo.minimum")), _sums),
+        p.scatter_max_p: keeping_nan(_scatter(reducer("stablehlo.maximum")), _sums),
+    }
+)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tangrad._backend_xla.dimension_values import has_symbolic
-from tangrad._backend_xla.extrema import MAXIMUM, MINIMUM, keeping_nan, loses_nan
+from tangrad._backend_xla.extrema import MAXIMUM, MINIMUM, by_name, keeping_nan, loses_nan
 from tangrad._backend_xla.helpers import (
     accumulate,
     compare,
@@ -138,6 +138,9 @@ def _reduce(
     ctx: FunctionContext, *values: IrValue, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
 ) -> tuple[IrValue, ...]:
     count = len(values) // 2
+    named = by_name(ctx, values, jaxpr, {p.max_p: p.reduce_max_p, p.min_p: p.reduce_min_p}, axes=dimensions)
+    if named is not None:
+        return named
     return tuple(reduce(ctx, accumulate(jaxpr), values[:count], values[count:], dimensions, ctx.out_avals))
 
 
@@ -185,17 +188,18 @@ def _log_add_exp(ctx: FunctionContext, x: IrValue, y: IrValue, dtype: DType) -> 
     return (select(ctx, undefined, total, ctx.op("stablehlo.add", kind, (greater, rest)), aval),)
 
 
-lower.table(
-    {
-        running: _running(_OPERATIONS[total], p.identities[total])
-        for running, total in (
-            (p.cumsum_p, p.reduce_sum_p),
-            (p.cumprod_p, p.reduce_prod_p),
-            (p.cummax_p, p.reduce_max_p),
-            (p.cummin_p, p.reduce_min_p),
-        )
-    }
-)
+_TOTALS = {
+    running: _running(_OPERATIONS[total], p.identities[total])
+    for running, total in (
+        (p.cumsum_p, p.reduce_sum_p),
+        (p.cumprod_p, p.reduce_prod_p),
+        (p.cummax_p, p.reduce_max_p),
+        (p.cummin_p, p.reduce_min_p),
+    )
+}
+for _primitive in (p.cummax_p, p.cummin_p):
+    _TOTALS[_primitive] = keeping_nan(_TOTALS[_primitive], _TOTALS[p.cumsum_p])
+lower.table(_TOTALS)
 _running_log_sum_exp = _running(_log_add_exp, lambda dtype: np.asarray(-np.inf, dtype))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tangrad._backend_xla import jaxlib_api
 from tangrad._backend_xla.dimension_values import has_symbolic
-from tangrad._backend_xla.extrema import MAXIMUM, MINIMUM, keeping_nan
+from tangrad._backend_xla.extrema import MAXIMUM, MINIMUM, by_name, keeping_nan
 from tangrad._backend_xla.helpers import (
     accumulate,
     compare,
@@ -77,6 +77,9 @@ lower.table(
 @lower.rule(p.reduce_window_p)
 def _reduce_window(ctx: FunctionContext, *values: IrValue, jaxpr: ClosedJaxpr, **params: Any) -> tuple[IrValue, ...]:
     count = len(values) // 2
+    named = by_name(ctx, values, jaxpr, {p.max_p: p.reduce_window_max_p, p.min_p: p.reduce_window_min_p}, **params)
+    if named is not None:
+        return named
     return tuple(reduce_window(ctx, accumulate(jaxpr), values[:count], values[count:], ctx.out_avals, **params))
 
 
