@@ -4,7 +4,8 @@ they are shares that are still to be combined."""
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple, TypeVar
@@ -106,6 +107,21 @@ class Unclear(Exception):
 
     The error names the primitive and the operands.
     """
+
+
+def check_divides(dimension: int, size: int, cut: Sequence[Hashable], sizes: Mapping[Any, int], what: str = "") -> None:
+    """Raise Unclear, saying `what`, for a dimension of a result that axes of a mesh do not cut into equal parts.
+
+    Args:
+        dimension, size: its number and its size.
+        cut: the axes that would cut it. sizes: those of all axes of the mesh.
+    """
+    parts = math.prod([sizes[axis] for axis in cut])
+    if size % parts:
+        raise Unclear(
+            f"{what}{': ' * bool(what)}dimension {dimension} of the result, of size {size}, does not divide into "
+            f"{parts} parts along {cut}"
+        )
 
 
 def of_type(aval: Any) -> Combining:

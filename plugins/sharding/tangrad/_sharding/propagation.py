@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from tangrad._sharding.manual_types import (
     Unclear,
     UnreducedKind,
     cases,
+    check_divides,
     linear_in,
     of_any,
     of_collective,
@@ -181,11 +181,7 @@ def _typed(model: Any, aval: ShapedArray, axes: Any, how: Combining) -> Any:
             used.add(axis)
             if axis not in sizes:
                 raise Unclear(f"the result is cut along {axis!r}, which is no axis of {model.placed.mesh}")
-        parts = prod([sizes[axis] for axis in cut])
-        if size % parts:
-            raise Unclear(
-                f"dimension {dimension} of the result, of size {size}, does not divide into {parts} parts along {cut}"
-            )
+        check_divides(dimension, size, cut, sizes)
     return model.cut_by(axes, aval, how)
 
 

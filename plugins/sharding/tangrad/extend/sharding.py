@@ -7,7 +7,7 @@ __getattr__, __dir__ = door(
     {
         "tangrad._sharding.context": "current_mesh",
         "tangrad._sharding.making": "global_array local_array",
-        "tangrad._sharding.manual_types": "linear_in sums_over Unclear",
+        "tangrad._sharding.manual_types": "check_divides linear_in sums_over Unclear",
         "tangrad._sharding.mesh": "Mesh",
         "tangrad._sharding.named": "NamedSharding PartitionSpec",
         "tangrad._sharding.partitioning.functions": "custom_partitioning_p",

@@ -29,6 +29,7 @@ from tangrad.extend.sharding import (
     Operand,
     Unclear,
     along,
+    check_divides,
     dropping,
     joined,
     linear_in,
@@ -71,13 +72,7 @@ def _(operands: tuple[Operand, ...], results: tuple[ShapedArray, ...], params: P
 def _divided(operand: Operand, result: ShapedArray, what: str) -> Axes:
     """The axes of an operand, for a result of other sizes. Raises Unclear, saying `what`, where they do not divide."""
     for dimension, cut in enumerate(operand.axes):
-        parts = _product([operand.aval.placed.mesh.shape[axis] for axis in cut])
-        if result.shape[dimension] % parts:
-            size = result.shape[dimension]
-            raise Unclear(
-                f"{what}: dimension {dimension} of the result, of size {size}, does not divide into {parts} parts "
-                f"along {cut}"
-            )
+        check_divides(dimension, result.shape[dimension], cut, operand.aval.placed.mesh.shape, what)
     return operand.axes
 
 
@@ -162,13 +157,8 @@ def reshaped(old: Sequence[int], axes: Axes, new: Sequence[int], sizes: Mapping[
                 if count != size:  # others, if any are left, would cut a dimension that is not the next
                     whole[place] = (*whole[place], *names)
                     break
-            parts = [_product([sizes[axis] for axis in cut]) for cut in whole]
-            if uneven := [at for at, count in enumerate(parts) if new[after[at]] % count]:
-                at = uneven[0]
-                raise Unclear(
-                    f"This reshape is not supported: dimension {after[at]} of the result, of size {new[after[at]]}, "
-                    f"does not divide into {parts[at]} parts along {whole[at]}"
-                )
+            for at, cut_by in enumerate(whole):
+                check_divides(after[at], new[after[at]], cut_by, sizes, "This reshape is not supported")
         found.extend(whole)
     return tuple(found)
 
