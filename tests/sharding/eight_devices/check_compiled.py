@@ -182,6 +182,15 @@ def test_a_device_goes_before_the_sharding_of_an_argument() -> None:
     assert_equal(found, 2 * matrix())
 
 
+def test_a_device_is_not_beside_shardings_within() -> None:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        for by_place in ({"device": tangrad.devices()[0]}, {"backend": "cpu"}):
+            function = tangrad.jit(lambda a: constrain(2 * a, by("x")), **by_place)
+            for call in (function, function.lower):
+                with pytest.raises(ValueError, match=r"Received incompatible devices for jitted .*leave"):
+                    call(matrix())
+
+
 def test_open_shardings_state_nothing_beside_references() -> None:
     total = tangrad.new_ref(jnp.zeros(()))
 

@@ -385,6 +385,7 @@ class JitFunction(Generic[P, R]):
             logger.warning("There is no program of %s for this call: %s", self._name, reason)
         traced = self._trace(call)
         device = self._options.place()
+        checks.check_device(self._name, device, traced)
         with one_at_a_time((id(self._tables), key)):
             entry = self._programs.get(key)
             if entry is not None:

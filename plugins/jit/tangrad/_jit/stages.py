@@ -199,6 +199,7 @@ class Lowered(_Stage):
     ) -> Lowered:
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options, stage._reused = backend, options, reused
+        checks.check_device(name, options.place(), traced)
         stage._donated = checks.taken_over(call, traced, options.keep_unused)
         stage._references = references = OfReferences.of(traced.jaxpr)
         inputs = checks.shardings_of_leaves(options, call, name)
