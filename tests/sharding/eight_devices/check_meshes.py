@@ -455,8 +455,10 @@ def test_abstract_meshes_are_of_the_devices_in_use() -> None:
             use_abstract_mesh(AbstractMesh((2,), ("x",))).__enter__()
         for shape, names in (((8,), ("z",)), ((4, 2), ("x", "y"))):
             with use_abstract_mesh(AbstractMesh(shape, names)):
-                placed = tangrad.device_put(np.arange(8.0), P(names[0]))
+                placed, made = tangrad.device_put(np.arange(8.0), P(names[0])), tnp.arange(8)
             assert [shard.device for shard in placed.addressable_shards] == list(mesh().devices.flat)
+            assert made.sharding.mesh.axis_names == names and len(made.devices()) == 8
+        assert tnp.arange(8).sharding.mesh.axis_names == ("x", "y")
     turned = Mesh(mesh().devices[::-1], ("x", "y"), mesh().axis_types)
     with tangrad.set_mesh(turned), use_abstract_mesh(AbstractMesh((8,), ("z",))):
         placed = tangrad.device_put(np.arange(8.0), P("z"))

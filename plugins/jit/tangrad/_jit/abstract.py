@@ -14,7 +14,7 @@ import numpy as np
 
 from tangrad import tree
 from tangrad._jit.call import AbstractLeaf, Call, Options, Traced, described_leaf, is_type_of_reference, trace_call
-from tangrad._jit.layout import shardings_of_results
+from tangrad._jit.layout import sharding_of_rank, shardings_of_results
 from tangrad._jit.primitives import with_constants
 from tangrad._jit.signature import check_positions, positions, signature_of
 from tangrad.core import (
@@ -35,7 +35,6 @@ from tangrad.core import (
     thread,
 )
 from tangrad.core.arguments import SymbolicDimension, first_symbolic, is_symbolic
-from tangrad.core.backends import as_sharding
 from tangrad.core.caches import JaxprCache, RecentlyUsed, register_cache
 from tangrad.core.tools import how_to_install
 from tangrad.core.transformations import call_under
@@ -224,11 +223,9 @@ class ShapeDtypeStruct:
         shape: a tuple of integers.
         dtype: a dtype, or its name; also NumPy's of text and of objects.
         named_shape: sizes of named axes, or None.
-        sharding: where such an array would be, or None.
+        sharding: where such an array would be, or None; one of more dimensions raises ValueError.
         weak_type: whether it would be weakly typed.
         is_ref: whether it stands for a reference to such an array.
-
-    Raises ValueError for a sharding of more dimensions than the shape has.
 
     >>> import tangrad
     >>> tangrad.ShapeDtypeStruct((2, 3), "float32").size
@@ -259,11 +256,7 @@ class ShapeDtypeStruct:
         described = (dtype if isinstance(dtype, type) else getattr(dtype, "type", None)) in _OF_DATA
         store(self, "dtype", np.dtype(dtype) if described else dtypes.as_dtype(dtype))
         store(self, "named_shape", dict(named_shape or {}))
-        as_is = sharding is None or hasattr(sharding, "type_of")  # a sharding by the shape of a mesh stays so
-        placed: Any = sharding if as_is else as_sharding(sharding, "ShapeDtypeStruct")
-        if hasattr(placed, "dimension_axes"):
-            placed.dimension_axes(len(self.shape))  # which raises where it has more of them
-        store(self, "sharding", placed)
+        store(self, "sharding", None if sharding is None else sharding_of_rank(sharding, len(self.shape)))
         store(self, "weak_type", bool(weak_type))
         store(self, "is_ref", bool(is_ref))
 

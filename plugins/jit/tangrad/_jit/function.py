@@ -384,8 +384,7 @@ class JitFunction(Generic[P, R]):
         if thread.explain_cache_misses:
             logger.warning("There is no program of %s for this call: %s", self._name, reason)
         traced = self._trace(call)
-        device = self._options.place()
-        checks.check_device(self._name, device, traced)
+        device = checks.place_of(self._options, self._name, traced)
         with one_at_a_time((id(self._tables), key)):
             entry = self._programs.get(key)
             if entry is not None:

@@ -92,6 +92,15 @@ def shardings_of_results(options: Any, traced: Any, name: str) -> list[Sharding 
     return found
 
 
+def sharding_of_rank(value: object, ndim: int) -> Any:
+    """The sharding that `value` stands for, of a struct. Raises ValueError for one of more dimensions than `ndim`."""
+    is_abstract = hasattr(value, "type_of")  # by the shape of a mesh, which stays so
+    sharding: Any = value if is_abstract else as_sharding(value, "ShapeDtypeStruct")
+    if hasattr(sharding, "dimension_axes"):
+        sharding.dimension_axes(ndim)
+    return sharding
+
+
 def _path(structure: PyTreeDef, position: int) -> str:
     """Where a leaf is in a tree, for messages; nothing for a leaf by itself."""
     path = tree.leaves_with_path(structure.unflatten([0] * structure.num_leaves))[position][0]

@@ -199,7 +199,6 @@ class Lowered(_Stage):
     ) -> Lowered:
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options, stage._reused = backend, options, reused
-        checks.check_device(name, options.place(), traced)
         stage._donated = checks.taken_over(call, traced, options.keep_unused)
         stage._references = references = OfReferences.of(traced.jaxpr)
         inputs = checks.shardings_of_leaves(options, call, name)
@@ -215,7 +214,7 @@ class Lowered(_Stage):
             references.program if references else traced.jaxpr,
             backend,
             name,
-            device=options.place(),
+            device=checks.place_of(options, name, traced),
             donated=(*[False] * len(traced.outer), *call.donated()),
             keep_unused=options.keep_unused,
             in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),

@@ -15,6 +15,10 @@ from tangrad.core.settings import SETTINGS
 EMPTY_MESH = Mesh(np.empty((), object), ())
 
 
+class MissingMeshError(RuntimeError, ValueError):
+    """A partition spec was given where no mesh is in use: what JAX raises by two classes."""
+
+
 def current_mesh() -> Mesh:
     """The mesh in use; the empty mesh where there is none."""
     found = thread.mesh
@@ -156,7 +160,11 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[AbstractMesh]:
         )
     is_known = used.size == mesh.size and not used.empty
     found = used.devices.reshape(mesh.axis_sizes) if is_known else first_devices(mesh, "use_abstract_mesh")
-    with mesh_in_use(Mesh(found, mesh.axis_names, mesh.axis_types)):
+    changed = Mesh(found, mesh.axis_names, mesh.axis_types)
+    with ExitStack() as overrides:
+        overrides.enter_context(mesh_in_use(changed))
+        if isinstance(thread.default_device, Sharding) and thread.trace is EVAL_TRACE:  # new arrays are on the mesh
+            overrides.enter_context(SETTINGS["default_device"](place_of(changed)))
         yield mesh
 
 

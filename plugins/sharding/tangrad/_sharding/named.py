@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, overload
 
-from tangrad._sharding.context import current_mesh, on_devices
+from tangrad._sharding.context import MissingMeshError, current_mesh, on_devices
 from tangrad._sharding.hlo import HloSharding, hlo_of, part_numbers
 from tangrad._sharding.manual_types import NOTHING, Combining, Shares, UnreducedKind
 from tangrad._sharding.mesh import AbstractMesh, Mesh, canonical_axes, checked_axes
@@ -18,10 +18,6 @@ from tangrad.core import Array, Backend, Device, ShapedArray, Sharding, class_bo
 
 if TYPE_CHECKING:
     from tangrad.typing import ArrayLike
-
-
-class MissingMeshError(RuntimeError, ValueError):
-    """A partition spec was given where no mesh is in use: what JAX raises by two classes."""
 
 
 @class_boundary
