@@ -134,16 +134,14 @@ def check_assignment(
         )
 
 
-def place_of(options: Options, name: str, traced: Traced) -> Device | None:
-    """The device that `jit` was given. Raises ValueError where shardings within a program are of others."""
-    device = options.place()
-    for sharding in () if device is None else program_shardings(traced.jaxpr):
+def check_device(device: Device, name: str, traced: Traced) -> None:
+    """Raise ValueError where shardings within a program are of other devices than the one that `jit` was given."""
+    for sharding in program_shardings(traced.jaxpr):
         if sharding.device_set != {device}:
             raise ValueError(
                 f"Received incompatible devices for jitted computation {name}: jit was given a device or a backend, "
                 f"that is {device!r}, and within the function a value is sharded by {sharding}; leave the device out"
             )
-    return device
 
 
 def shardings_of_leaves(options: Options, call: Call, name: str) -> list[Sharding | None]:

@@ -29,7 +29,6 @@ from tangrad._jit.call import (
     why_new,
     with_float0_of_numpy,
 )
-from tangrad._jit.checks import refusing_shared, taken_over
 from tangrad._jit.compiling import Placed, watched
 from tangrad._jit.layout import ShardingTree, constrained, shardings_of_arguments, shardings_of_results, stated
 from tangrad._jit.primitives import jit_p
@@ -384,13 +383,14 @@ class JitFunction(Generic[P, R]):
         if thread.explain_cache_misses:
             logger.warning("There is no program of %s for this call: %s", self._name, reason)
         traced = self._trace(call)
-        device = checks.place_of(self._options, self._name, traced)
+        if (device := self._options.place()) is not None:
+            checks.check_device(device, self._name, traced)
         with one_at_a_time((id(self._tables), key)):
             entry = self._programs.get(key)
             if entry is not None:
                 return entry
             donated = (*[False] * len(traced.outer), *call.donated())
-            taken = taken_over(call, traced, self._options.keep_unused) if any(donated) else ()
+            taken = checks.taken_over(call, traced, self._options.keep_unused) if any(donated) else ()
             options: Params = {"donated": donated, "keep_unused": self._options.keep_unused}
             options |= {"reason": reason, "extra": self._options.extra()}
             if self._sharded:
@@ -406,7 +406,7 @@ class JitFunction(Generic[P, R]):
             else:
                 execute = compile_program(traced.jaxpr, backend, self._name, device=device, **options).execute
             if any(taken):
-                execute = refusing_shared(execute, call, taken, self._name)
+                execute = checks.refusing_shared(execute, call, taken, self._name)
             execute = with_float0_of_numpy(execute, traced.jaxpr.out_avals)
             entry = (execute, None if traced.out_tree == _LEAF else traced.out_tree)
             _remember(self._programs, key, entry)

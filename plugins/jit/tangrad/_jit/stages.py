@@ -199,14 +199,14 @@ class Lowered(_Stage):
     ) -> Lowered:
         stage = cls(traced, call, name, options.donate_argnums)
         stage._backend, stage._options, stage._reused = backend, options, reused
+        if (device := options.place()) is not None:
+            checks.check_device(device, name, traced)
         stage._donated = checks.taken_over(call, traced, options.keep_unused)
         stage._references = references = OfReferences.of(traced.jaxpr)
         inputs = checks.shardings_of_leaves(options, call, name)
         stage._avals = [a if s is None else s.type_of(a) for a, s in zip(stage._avals, inputs, strict=True)]
-        outputs = [
-            *shardings_of_results(options, traced, name),
-            *[None] * len(references.written if references else ()),
-        ]
+        written = references.written if references else ()
+        outputs = [*shardings_of_results(options, traced, name), *[None] * len(written)]
         started = perf_counter()
         stage._program = watched(
             name,
@@ -214,7 +214,7 @@ class Lowered(_Stage):
             references.program if references else traced.jaxpr,
             backend,
             name,
-            device=checks.place_of(options, name, traced),
+            device=device,
             donated=(*[False] * len(traced.outer), *call.donated()),
             keep_unused=options.keep_unused,
             in_shardings=stated([*[None] * len(traced.outer), *inputs]) if any(inputs) else (),
