@@ -8,7 +8,7 @@ import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tangrad._backend_xla import gpus, jaxlib_api, jaxlib_calls, settings
+from tangrad._backend_xla import freed_memory, gpus, jaxlib_api, jaxlib_calls, settings
 from tangrad._backend_xla.array import Placement
 from tangrad._backend_xla.jaxlib_coordination import Coordination
 from tangrad.core import Device, thread
@@ -160,6 +160,7 @@ def _warn() -> None:
 
 
 def _make_cpu_client(coordination: Coordination) -> object:
+    freed_memory.apply()
     return jaxlib_api.make_cpu_client(
         thread.num_cpu_devices,
         asynchronous=settings.xla_cpu_asynchronous.value,

@@ -7,6 +7,7 @@ from typing import Any
 from tangrad.core.settings import (
     check_optional_positive,
     check_optional_text,
+    define_choice,
     define_flag,
     define_setting,
     optional_text,
@@ -77,6 +78,14 @@ xla_cpu_asynchronous = define_flag(
     "xla_cpu_asynchronous",
     "Whether programs on CPUs run beside Python, which goes on at once; read when XLA starts.",
     default=True,
+)
+xla_cpu_freed_memory = define_choice(
+    "xla_cpu_freed_memory",
+    "bounded",
+    ("returned", "bounded", "kept"),
+    "What the C library does with memory that programs on CPUs free: keep it, blocks up to 64 MiB or all, or return it; "
+    "read when XLA starts.",
+    changes_results=False,
 )
 compilation_cache_dir = define_setting(
     "compilation_cache_dir",

@@ -412,7 +412,7 @@ SETTINGS: dict[str, str] = {  # distribution: settings
     "tangrad-backend-numpy": "numpy_threads",
     "tangrad-backend-xla": (
         "compilation_cache_dir compilation_cache_max_size enable_compilation_cache xla_cache_min_compile_seconds "
-        "xla_cache_min_entry_bytes xla_cpu_asynchronous xla_platforms"
+        "xla_cache_min_entry_bytes xla_cpu_asynchronous xla_cpu_freed_memory xla_platforms"
     ),
     "tangrad-core": (
         "backend check_jaxprs check_tracer_leaks debug_infs debug_nans default_device disable_jit enable_x64 "
