@@ -26,9 +26,15 @@ LARGEST = 1024 * MIB
 # mallopt's parameters (malloc.h of glibc).
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD, ARENA_MAX = -1, -2, -3, -8
 
-# What says that the user has chosen: parts of GLIBC_TUNABLES, and variables of their own.
+# Where users choose for themselves: parts of GLIBC_TUNABLES, and variables of their own.
 TUNABLES = ("mmap_threshold", "mmap_max", "trim_threshold", "top_pad", "arena_max")
-VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_ARENA_MAX")
+VARIABLES = (
+    "MALLOC_MMAP_THRESHOLD_",
+    "MALLOC_MMAP_MAX_",
+    "MALLOC_TRIM_THRESHOLD_",
+    "MALLOC_TOP_PAD_",
+    "MALLOC_ARENA_MAX",
+)
 
 # Files with the bytes that this process's group may use, of both versions of control groups.
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -51,7 +57,7 @@ def options(word: str, memory: int, threads: int) -> dict[int, int]:
 
 
 def apply() -> None:
-    """Set what `xla_cpu_freed_memory` says, before XLA's threads start; nothing without glibc or where the user did."""
+    """Set what `xla_cpu_freed_memory` asks for before XLA starts threads, on glibc where the user did not."""
     tunables = os.environ.get("GLIBC_TUNABLES", "")
     if any([f"glibc.malloc.{name}=" in tunables for name in TUNABLES] + [name in os.environ for name in VARIABLES]):
         return

@@ -83,7 +83,7 @@ xla_cpu_freed_memory = define_choice(
     "xla_cpu_freed_memory",
     "bounded",
     ("returned", "bounded", "kept"),
-    "What the C library does with memory that programs on CPUs free: keep it, blocks up to 64 MiB or all, or return it; "
+    "What becomes of memory that programs on CPUs free: the C library keeps blocks up to 64 MiB, all, or returns it; "
     "read when XLA starts.",
     changes_results=False,
 )
